@@ -4,14 +4,22 @@
 //! (`clippy.toml` forbids it, with reasons): the host passes everything in. That is what makes the same inputs give the
 //! same answers in Rust, in Node and in the browser (P1, P5).
 
+mod comment;
 mod excerpt;
+mod flag;
 mod ids;
+mod lifecycle;
 mod phase;
+mod policy;
 mod strategy;
 mod time;
 
+pub use comment::{CheckpointComment, CommentPrefix, InvalidPrefix};
 pub use excerpt::excerpt;
+pub use flag::{ENVIRONMENT_VARIABLE, FLAG_VARIABLE, FlagDecision, FlagReason, FlagWarning, resolve_flag};
 pub use ids::{CheckpointId, IdError, IdKind, MAX_NAME_BYTES, PlanId, SandboxId, TurnId};
+pub use lifecycle::{IllegalTransition, SandboxStatus, TRANSITIONS, UnknownStatus};
 pub use phase::{Phase, UnknownPhase};
+pub use policy::{CHECKPOINT_TIMEOUT, should_checkpoint};
 pub use strategy::{Strategy, UnknownStrategy};
 pub use time::{Millis, MillisSpan};
