@@ -1,0 +1,74 @@
+// npm test: builds everything and runs every test.
+import { existsSync, mkdirSync, readFileSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { fromCargoTest, fromNextest, fromVitest, skipReasons } from './lib/counts.mjs';
+import { cCompiler, checkNode, checkRust, hasCargo, Trouble } from './lib/tools.mjs';
+
+const VITEST_REPORT = join('target', 'vitest.json');
+const bin = (/** @type {string} */ name) => join('node_modules', '.bin', name);
+
+/** @param {string} output */
+function whySkipped(output) {
+  const reasons = [...new Set(skipReasons(output))];
+  return reasons.length > 0 ? `skipped: ${reasons.join('; ')}` : undefined;
+}
+
+/** @returns {import('./lib/counts.mjs').Counts | undefined} */
+function vitestCounts() {
+  if (!existsSync(VITEST_REPORT)) return undefined;
+  return fromVitest(JSON.parse(readFileSync(VITEST_REPORT, 'utf8')));
+}
+
+/** @returns {import('./lib/steps.mjs').Step} */
+function rustTests() {
+  const name = 'Rust tests';
+  if (hasCargo('nextest')) {
+    const command = ['cargo', 'nextest', 'run', '--workspace', '--no-fail-fast', '--success-output', 'immediate'];
+    return { name, command, counts: fromNextest, note: whySkipped };
+  }
+  const command = ['cargo', 'test', '--workspace', '--all-targets', '--no-fail-fast', '--', '--show-output'];
+  return { name, command, counts: fromCargoTest, note: whySkipped };
+}
+
+try {
+  checkNode();
+  process.chdir(join(import.meta.dirname, '..'));
+  checkRust();
+  cCompiler();
+  const { addon, packages, policy } = await import('./lib/plan.mjs');
+  const { createSteps } = await import('./lib/steps.mjs');
+  /** @type {import('./lib/steps.mjs').Step[]} */
+  const plan = [
+    { name: 'Rust format', command: ['cargo', 'fmt', '--all', '--check'] },
+    packages(),
+    { name: 'Biome', command: [bin('biome'), 'check', '.'], needs: ['npm packages'] },
+    {
+      name: 'Rust lints',
+      command: ['cargo', 'clippy', '--workspace', '--all-targets', '--', '-D', 'warnings'],
+    },
+    rustTests(),
+    { name: 'Rust doc tests', command: ['cargo', 'test', '--workspace', '--doc'], counts: fromCargoTest },
+    addon(),
+    policy(),
+    {
+      name: 'TypeScript',
+      command: [bin('tsc'), '--noEmit', '-p', 'js-tests'],
+      needs: ['package turnback', 'package turnback-policy'],
+    },
+    {
+      name: 'JavaScript tests',
+      command: [bin('vitest'), 'run', '--reporter=default', '--reporter=json', `--outputFile.json=${VITEST_REPORT}`],
+      counts: vitestCounts,
+      needs: ['package turnback', 'package turnback-policy'],
+    },
+  ];
+  mkdirSync('target', { recursive: true });
+  rmSync(VITEST_REPORT, { force: true });
+  const steps = createSteps('Turnback: build everything and run every test', plan.length);
+  for (const step of plan) await steps.run(step);
+  process.exitCode = steps.finish({ tests: true });
+} catch (error) {
+  if (!(error instanceof Trouble)) throw error;
+  console.error(`npm test: ${error.message}`);
+  process.exitCode = 1;
+}
