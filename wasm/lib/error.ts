@@ -1,0 +1,56 @@
+/** The stable codes of this package's errors. */
+export type ErrorCode = 'INVALID_ARGUMENT' | 'UNSUPPORTED_PLATFORM';
+
+/** What this package throws. Recognise it with {@link isTurnbackError}, not with `instanceof`, which fails across realms. */
+export interface TurnbackError extends Error {
+  /** Stable; the message may be reworded. */
+  readonly code: ErrorCode;
+  /** Whether the same call can succeed later. */
+  readonly retryable: boolean;
+  /** What the error is about, for programs. */
+  readonly details: Readonly<Record<string, unknown>>;
+}
+
+/** The same symbol in every realm and in every copy of the packages. */
+const MARKER = Symbol.for('turnback.error');
+
+class PolicyError extends Error implements TurnbackError {
+  override readonly name = 'TurnbackError';
+  readonly code: ErrorCode;
+  readonly retryable = false;
+  readonly details: Readonly<Record<string, unknown>>;
+
+  constructor(code: ErrorCode, message: string, details: Record<string, unknown>, options?: ErrorOptions) {
+    super(message, options);
+    this.code = code;
+    this.details = Object.freeze(details);
+    Object.defineProperty(this, MARKER, { value: true });
+  }
+}
+
+/** Whether `error` was thrown by Turnback, in this realm or another. */
+export function isTurnbackError(error: unknown): error is TurnbackError {
+  return typeof error === 'object' && error !== null && MARKER in error && error[MARKER] === true;
+}
+
+/** @internal An argument that cannot be used: what it is called, what is wrong with it, and what to pass instead. */
+export function invalidArgument(argument: string, message: string): TurnbackError {
+  return new PolicyError('INVALID_ARGUMENT', message, { argument });
+}
+
+/** @internal A host that cannot run the module at all. */
+export function unsupported(message: string, cause: unknown): TurnbackError {
+  return new PolicyError('UNSUPPORTED_PLATFORM', message, {}, { cause });
+}
+
+/** @internal Runs a function of the module; what it refuses becomes an error of this package. */
+export function refusing<T>(argument: string, call: () => T): T {
+  try {
+    return call();
+  } catch (error) {
+    if (error instanceof Error && 'code' in error && error.code === 'INVALID_ARGUMENT') {
+      throw invalidArgument(argument, error.message);
+    }
+    throw error;
+  }
+}

@@ -1,0 +1,9 @@
+/**
+ * Turnback's policy layer for browsers, workers, bundlers and Node: pure functions, the same answers everywhere (P1, P2).
+ * There is nothing to initialise: every function works as soon as it is imported.
+ */
+export { checkpointComment, parseCheckpointComment } from './comment.js';
+export { type ErrorCode, isTurnbackError, type TurnbackError } from './error.js';
+export { type FlagDecision, type FlagEnvironment, type FlagReason, resolveFlag } from './flag.js';
+export { allowedTransitions, isLegalTransition, type SandboxStatus } from './lifecycle.js';
+export { CHECKPOINT_TIMEOUT_MS, type CheckpointState, shouldCheckpoint } from './policy.js';

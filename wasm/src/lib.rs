@@ -1,0 +1,13 @@
+//! The policy layer for JavaScript hosts without native code (P1): what `turnback-core` decides, and nothing else.
+//!
+//! Each function parses its arguments, asks `core` and hands back its answer. The package's `lib/` checks the JavaScript
+//! types first; what is refused here comes out as an exception with a `code`.
+
+mod error;
+mod lifecycle;
+mod policy;
+
+pub use lifecycle::{allowed_transitions, is_legal_transition};
+pub use policy::{
+    CommentParts, FlagDecision, checkpoint_comment, parse_checkpoint_comment, resolve_flag, should_checkpoint,
+};
