@@ -25,6 +25,8 @@ try {
   const args = process.argv.slice(2).map((arg) => (arg.startsWith('-') ? arg : resolve(from, arg)));
   if (args.some((arg) => arg === '-h' || arg === '--help')) {
     process.exitCode = await demo(args);
+  } else if ((await demo([...args, '--check'])) !== 0) {
+    process.exitCode = 2; // said before minutes of building
   } else {
     if (process.platform !== 'linux') {
       throw new Trouble(

@@ -27,9 +27,24 @@ function entry(line) {
   const fields = line.split('\t');
   if (fields.length !== 13) throw new Error(`not a line of a picture (${fields.length} fields): ${line.slice(0, 200)}`);
   const [path, type, mode, uid, gid, mtime, size, inode, links, holes, sha256, target, xattrs] =
-    /** @type {[string, string, string, string, string, string, string, string, string, string, string, string, string]} */ (fields);
+    /** @type {[string, string, string, string, string, string, string, string, string, string, string, string, string]} */ (
+      fields
+    );
   const owner = `${uid}:${gid}`;
-  return { path, type, mode, owner, mtime, size, inode, links: Number(links), holes: Number(holes), sha256, target, xattrs };
+  return {
+    path,
+    type,
+    mode,
+    owner,
+    mtime,
+    size,
+    inode,
+    links: Number(links),
+    holes: Number(holes),
+    sha256,
+    target,
+    xattrs,
+  };
 }
 
 /** @param {AsyncIterable<string>} lines @returns {Promise<Picture>} */

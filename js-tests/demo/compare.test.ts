@@ -1,6 +1,21 @@
 // The demo's proof is only worth something if the comparison sees each kind of difference (issue 2, item 3).
 import { execFileSync, spawnSync } from 'node:child_process';
-import { chmodSync, chownSync, linkSync, lutimesSync, mkdirSync, mkdtempSync, renameSync, rmSync, statSync, symlinkSync, truncateSync, unlinkSync, utimesSync, writeFileSync } from 'node:fs';
+import {
+  chmodSync,
+  chownSync,
+  linkSync,
+  lutimesSync,
+  mkdirSync,
+  mkdtempSync,
+  renameSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  truncateSync,
+  unlinkSync,
+  utimesSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
@@ -86,38 +101,182 @@ interface Plant {
 }
 
 const plants: Plant[] = [
-  { kind: 'bytes', what: 'one byte, same size, same mtime', path: 'src/a.txt', plant: () => keepingTime('copy/src/a.txt', () => writeFileSync(inCopy('src/a.txt'), 'jello\n')) },
-  { kind: 'bytes', what: 'one byte in the last block', path: 'src/deep/c.bin', plant: () => keepingTime('copy/src/deep/c.bin', () => bash("printf x | dd of=copy/src/deep/c.bin bs=1 seek=199999 conv=notrunc status=none")) },
-  { kind: 'bytes', what: 'a longer sparse file', path: 'sparse', plant: () => keepingTime('copy/sparse', () => truncateSync(inCopy('sparse'), (1 << 20) + 1)) },
-  { kind: 'type', what: 'a file that became a directory', path: 'src/b.txt', plant: () => keepingTime('copy/src', () => { unlinkSync(inCopy('src/b.txt')); mkdirSync(inCopy('src/b.txt')); }) },
-  { kind: 'type', what: 'a link that became a file', path: 'symlink', plant: () => keepingTime('copy', () => { unlinkSync(inCopy('symlink')); writeFileSync(inCopy('symlink'), 'hello\n'); }) },
-  { kind: 'type', what: 'an empty directory that became a link', path: 'empty', plant: () => keepingTime('copy', () => { rmSync(inCopy('empty'), { recursive: true }); symlinkSync('src', inCopy('empty')); }) },
-  { kind: 'owner', what: 'another group', path: 'src/a.txt', skip: notRoot, plant: () => chownSync(inCopy('src/a.txt'), 0, 12_345) },
-  { kind: 'owner', what: 'another user of a directory', path: 'src/deep', skip: notRoot, plant: () => chownSync(inCopy('src/deep'), 12_345, 0) },
+  {
+    kind: 'bytes',
+    what: 'one byte, same size, same mtime',
+    path: 'src/a.txt',
+    plant: () => keepingTime('copy/src/a.txt', () => writeFileSync(inCopy('src/a.txt'), 'jello\n')),
+  },
+  {
+    kind: 'bytes',
+    what: 'one byte in the last block',
+    path: 'src/deep/c.bin',
+    plant: () =>
+      keepingTime('copy/src/deep/c.bin', () =>
+        bash('printf x | dd of=copy/src/deep/c.bin bs=1 seek=199999 conv=notrunc status=none'),
+      ),
+  },
+  {
+    kind: 'bytes',
+    what: 'a longer sparse file',
+    path: 'sparse',
+    plant: () => keepingTime('copy/sparse', () => truncateSync(inCopy('sparse'), (1 << 20) + 1)),
+  },
+  {
+    kind: 'type',
+    what: 'a file that became a directory',
+    path: 'src/b.txt',
+    plant: () =>
+      keepingTime('copy/src', () => {
+        unlinkSync(inCopy('src/b.txt'));
+        mkdirSync(inCopy('src/b.txt'));
+      }),
+  },
+  {
+    kind: 'type',
+    what: 'a link that became a file',
+    path: 'symlink',
+    plant: () =>
+      keepingTime('copy', () => {
+        unlinkSync(inCopy('symlink'));
+        writeFileSync(inCopy('symlink'), 'hello\n');
+      }),
+  },
+  {
+    kind: 'type',
+    what: 'an empty directory that became a link',
+    path: 'empty',
+    plant: () =>
+      keepingTime('copy', () => {
+        rmSync(inCopy('empty'), { recursive: true });
+        symlinkSync('src', inCopy('empty'));
+      }),
+  },
+  {
+    kind: 'owner',
+    what: 'another group',
+    path: 'src/a.txt',
+    skip: notRoot,
+    plant: () => chownSync(inCopy('src/a.txt'), 0, 12_345),
+  },
+  {
+    kind: 'owner',
+    what: 'another user of a directory',
+    path: 'src/deep',
+    skip: notRoot,
+    plant: () => chownSync(inCopy('src/deep'), 12_345, 0),
+  },
   { kind: 'mode', what: 'a permission', path: 'src/a.txt', plant: () => chmodSync(inCopy('src/a.txt'), 0o600) },
   { kind: 'mode', what: 'a lost set-id bit', path: 'src/b.txt', plant: () => chmodSync(inCopy('src/b.txt'), 0o755) },
   { kind: 'mode', what: 'a sticky directory', path: 'empty', plant: () => chmodSync(inCopy('empty'), 0o1755) },
-  { kind: 'mtime', what: 'one nanosecond', path: 'src/a.txt', plant: () => bash("touch -d '2020-02-02 02:02:02.123456788' copy/src/a.txt") },
+  {
+    kind: 'mtime',
+    what: 'one nanosecond',
+    path: 'src/a.txt',
+    plant: () => bash("touch -d '2020-02-02 02:02:02.123456788' copy/src/a.txt"),
+  },
   { kind: 'mtime', what: 'of a directory', path: 'src/deep', plant: () => utimesSync(inCopy('src/deep'), 1, 1) },
   { kind: 'mtime', what: 'of a link itself', path: 'dangling', plant: () => lutimesSync(inCopy('dangling'), 1, 1) },
   { kind: 'mtime', what: 'of the root', path: '.', plant: () => utimesSync(copy, 1, 1) },
   { kind: 'mode', what: 'of the root', path: '.', plant: () => chmodSync(copy, 0o700) },
-  { kind: 'target', what: 'a link that points elsewhere', path: 'symlink', plant: () => keepingTime('copy', () => bash('rm copy/symlink; ln -s src/b.txt copy/symlink; touch -h -r tree/symlink copy/symlink')) },
-  { kind: 'hardlinks', what: 'a name cut off its group', path: 'link-one', plant: () => keepingTime('copy', () => bash('cp -p copy/link-two copy/tmp; mv copy/tmp copy/link-two')) },
-  { kind: 'hardlinks', what: 'two equal files tied together', path: '#path', plant: () => keepingTime('copy', () => bash("ln -f copy/'#path' copy/$'new\\nline'")) },
-  { kind: 'xattrs', what: 'another value', path: 'src/a.txt', skip: xattrRefused, plant: () => setXattr('user.color', 'bluf', inCopy('src/a.txt')) },
-  { kind: 'xattrs', what: 'a lost one', path: 'src/a.txt', skip: xattrRefused, plant: () => execFileSync(programs.xattr, ['remove', 'user.color', inCopy('src/a.txt')]) },
-  { kind: 'xattrs', what: 'a new one on a directory', path: 'empty', skip: xattrRefused, plant: () => setXattr('user.new', '', inCopy('empty')) },
-  { kind: 'xattrs', what: 'a new one on the root', path: '.', skip: xattrRefused, plant: () => setXattr('user.new', 'x', copy) },
-  { kind: 'missing', what: 'a file', path: 'src/a.txt', plant: () => keepingTime('copy/src', () => unlinkSync(inCopy('src/a.txt'))) },
-  { kind: 'missing', what: 'an empty directory', path: 'empty', plant: () => keepingTime('copy', () => rmSync(inCopy('empty'), { recursive: true })) },
-  { kind: 'missing', what: 'one of a hard-link group', path: 'link-two', plant: () => keepingTime('copy', () => unlinkSync(inCopy('link-two'))) },
-  { kind: 'missing', what: 'a name that is not UTF-8', path: 'invalid-\\xff\\xfe', plant: () => keepingTime('copy', () => bash("rm copy/$'invalid-\\xff\\xfe'")) },
+  {
+    kind: 'target',
+    what: 'a link that points elsewhere',
+    path: 'symlink',
+    plant: () =>
+      keepingTime('copy', () =>
+        bash('rm copy/symlink; ln -s src/b.txt copy/symlink; touch -h -r tree/symlink copy/symlink'),
+      ),
+  },
+  {
+    kind: 'hardlinks',
+    what: 'a name cut off its group',
+    path: 'link-one',
+    plant: () => keepingTime('copy', () => bash('cp -p copy/link-two copy/tmp; mv copy/tmp copy/link-two')),
+  },
+  {
+    kind: 'hardlinks',
+    what: 'two equal files tied together',
+    path: '#path',
+    plant: () => keepingTime('copy', () => bash("ln -f copy/'#path' copy/$'new\\nline'")),
+  },
+  {
+    kind: 'xattrs',
+    what: 'another value',
+    path: 'src/a.txt',
+    skip: xattrRefused,
+    plant: () => setXattr('user.color', 'bluf', inCopy('src/a.txt')),
+  },
+  {
+    kind: 'xattrs',
+    what: 'a lost one',
+    path: 'src/a.txt',
+    skip: xattrRefused,
+    plant: () => execFileSync(programs.xattr, ['remove', 'user.color', inCopy('src/a.txt')]),
+  },
+  {
+    kind: 'xattrs',
+    what: 'a new one on a directory',
+    path: 'empty',
+    skip: xattrRefused,
+    plant: () => setXattr('user.new', '', inCopy('empty')),
+  },
+  {
+    kind: 'xattrs',
+    what: 'a new one on the root',
+    path: '.',
+    skip: xattrRefused,
+    plant: () => setXattr('user.new', 'x', copy),
+  },
+  {
+    kind: 'missing',
+    what: 'a file',
+    path: 'src/a.txt',
+    plant: () => keepingTime('copy/src', () => unlinkSync(inCopy('src/a.txt'))),
+  },
+  {
+    kind: 'missing',
+    what: 'an empty directory',
+    path: 'empty',
+    plant: () => keepingTime('copy', () => rmSync(inCopy('empty'), { recursive: true })),
+  },
+  {
+    kind: 'missing',
+    what: 'one of a hard-link group',
+    path: 'link-two',
+    plant: () => keepingTime('copy', () => unlinkSync(inCopy('link-two'))),
+  },
+  {
+    kind: 'missing',
+    what: 'a name that is not UTF-8',
+    path: 'invalid-\\xff\\xfe',
+    plant: () => keepingTime('copy', () => bash("rm copy/$'invalid-\\xff\\xfe'")),
+  },
   { kind: 'missing', what: 'a fifo', path: 'fifo', plant: () => keepingTime('copy', () => unlinkSync(inCopy('fifo'))) },
-  { kind: 'extra', what: 'a file', path: 'src/new', plant: () => keepingTime('copy/src', () => writeFileSync(inCopy('src/new'), '')) },
-  { kind: 'extra', what: 'an empty directory', path: 'src/deep/new', plant: () => keepingTime('copy/src/deep', () => mkdirSync(inCopy('src/deep/new'))) },
-  { kind: 'extra', what: 'one more name of a hard-link group', path: 'link-four', plant: () => keepingTime('copy', () => linkSync(inCopy('link-one'), inCopy('link-four'))) },
-  { kind: 'holes', what: 'a sparse file that lost its holes', path: 'sparse', plant: () => keepingTime('copy/sparse', () => writeFileSync(inCopy('sparse'), Buffer.alloc(1 << 20))) },
+  {
+    kind: 'extra',
+    what: 'a file',
+    path: 'src/new',
+    plant: () => keepingTime('copy/src', () => writeFileSync(inCopy('src/new'), '')),
+  },
+  {
+    kind: 'extra',
+    what: 'an empty directory',
+    path: 'src/deep/new',
+    plant: () => keepingTime('copy/src/deep', () => mkdirSync(inCopy('src/deep/new'))),
+  },
+  {
+    kind: 'extra',
+    what: 'one more name of a hard-link group',
+    path: 'link-four',
+    plant: () => keepingTime('copy', () => linkSync(inCopy('link-one'), inCopy('link-four'))),
+  },
+  {
+    kind: 'holes',
+    what: 'a sparse file that lost its holes',
+    path: 'sparse',
+    plant: () => keepingTime('copy/sparse', () => writeFileSync(inCopy('sparse'), Buffer.alloc(1 << 20))),
+  },
 ];
 
 describe('one planted difference is found, and nothing else', () => {
@@ -141,7 +300,9 @@ describe('one planted difference is found, and nothing else', () => {
 
 describe('the picture', () => {
   test('reads every name back to its bytes', async () => {
-    const names = [...(await take(programs, tree)).keys()].map((name) => Buffer.from(unescapeBytes(name)).toString('latin1'));
+    const names = [...(await take(programs, tree)).keys()].map((name) =>
+      Buffer.from(unescapeBytes(name)).toString('latin1'),
+    );
     const latin1 = (text: string) => Buffer.from(text, 'utf8').toString('latin1');
     expect(names).toEqual(
       expect.arrayContaining(['new\nline', 'tab\tand=semi;back\\slash', 'invalid-\xff\xfe', '#path', latin1('ümlaut')]),

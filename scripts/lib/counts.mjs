@@ -20,7 +20,8 @@ export const sentence = (c) => `${c.passed} passed, ${c.failed} failed, ${c.skip
  * output of tests that pass, and each such line turns one passed test into a skipped one.
  * @param {string} output @returns {string[]} the reasons
  */
-export const skipReasons = (output) => [...output.matchAll(/^\s*skipped: (.+)$/gm)].map((found) => String(found[1]).trim());
+export const skipReasons = (output) =>
+  [...output.matchAll(/^\s*skipped: (.+)$/gm)].map((found) => String(found[1]).trim());
 
 /** @param {Counts} counts @param {string[]} reasons @returns {Counts} */
 const withSkips = (counts, reasons) => ({

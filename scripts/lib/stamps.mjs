@@ -1,7 +1,16 @@
 // Remembers from which inputs an output was built, so that a second run builds nothing twice.
 // Contents count, not times: a fresh clone, a checkout or a restored backup has new times and old contents.
 import { createHash } from 'node:crypto';
-import { existsSync, lstatSync, mkdirSync, readFileSync, readdirSync, readlinkSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  existsSync,
+  lstatSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  readlinkSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
 import { join } from 'node:path';
 
 /** Folders that hold results, never inputs. */

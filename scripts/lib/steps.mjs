@@ -119,7 +119,9 @@ export function createSteps(title, total) {
 
   /** @param {Step} step @returns {Promise<boolean>} */
   async function run({ name, command, env = {}, stamp, counts, note, needs = [] }) {
-    const missing = needs.filter((need) => results.some((r) => r.name === need && !['ok', 'up to date'].includes(r.outcome)));
+    const missing = needs.filter((need) =>
+      results.some((r) => r.name === need && !['ok', 'up to date'].includes(r.outcome)),
+    );
     const show = begin(name, typed(command));
     if (interrupted || missing.length > 0) {
       show.end('not run', { note: interrupted ? 'interrupted' : `needs: ${missing.join(', ')}` });
@@ -140,8 +142,11 @@ export function createSteps(title, total) {
     }
     show.end('failed', { counts: found, note: interrupted ? 'interrupted' : `exit code ${code}` });
     const rule = '─'.repeat(30);
-    process.stdout.write(`\n${rule} output of: ${typed(command)} ${rule}\n${output.trimEnd()}\n${rule} end of the output ${rule}\n`);
-    if (code === 0 && found === undefined) process.stdout.write('The exit code was 0, but no summary of the tests was found.\n');
+    process.stdout.write(
+      `\n${rule} output of: ${typed(command)} ${rule}\n${output.trimEnd()}\n${rule} end of the output ${rule}\n`,
+    );
+    if (code === 0 && found === undefined)
+      process.stdout.write('The exit code was 0, but no summary of the tests was found.\n');
     process.stdout.write('\n');
     return false;
   }
@@ -172,7 +177,8 @@ export function createSteps(title, total) {
       // A step that failed without a failed test of its own (it did not compile, lint or start) must not read as "0 failed".
       const counted = sum(results.map((r) => r.counts ?? none()));
       const uncounted = bad.filter((r) => r.outcome === 'failed' && !r.counts?.failed).length;
-      if (uncounted > 0) process.stdout.write('Each failed step that reported no failed test counts as one failure below.\n');
+      if (uncounted > 0)
+        process.stdout.write('Each failed step that reported no failed test counts as one failure below.\n');
       process.stdout.write(`${sentence({ ...counted, failed: counted.failed + uncounted })}\n`);
     }
     return interrupted ? 130 : bad.length === 0 ? 0 : 1;

