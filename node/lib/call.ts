@@ -1,0 +1,111 @@
+/** Calls of the addon: cancelling, deadlines and progress. */
+import { addon } from './addon.js';
+import { TurnbackError } from './errors.js';
+import { unwrap } from './failure.js';
+import type { Logger } from './log.js';
+import type { Control, Failure, ProgressEvent, Ticket } from './native.js';
+import type { Progress } from './types.js';
+
+/** What a long call is given. */
+export interface Limits {
+  signal?: AbortSignal | undefined;
+  onProgress?: ((progress: Progress) => void) | undefined;
+  deadlineMs?: number | undefined;
+}
+
+/** What a long call does, for its messages, and who hears of what it cannot throw. */
+export interface Call<T> {
+  /** For example `the checkpoint`. */
+  what: string;
+  /** What a caller who gave up has to know. */
+  afterwards: string;
+  log: Logger;
+  start: (ticket: Ticket, control: Control) => Promise<T | Failure>;
+  /** Takes back a success that came after the caller was told that there is none (C12: it never publishes late). */
+  takeBack?: (value: T) => Promise<void>;
+}
+
+/**
+ * The engine ends an overdue call itself. If it hangs in a system call, the caller is told after this long: within the
+ * 50 ms that C12 allows, and late enough for the engine's own answer to come first.
+ */
+const GRACE_MS = 25;
+
+/**
+ * Runs a long call. When the signal fires it rejects at once, whatever the worker hangs in; the worker ends at its next
+ * system call.
+ */
+export async function long<T>(call: Call<T>, limits: Limits): Promise<T> {
+  const { signal, deadlineMs } = limits;
+  const aborted = () =>
+    new TurnbackError('ABORTED', `${call.what} was cancelled; ${call.afterwards}`, { cause: signal?.reason });
+  if (signal?.aborted) throw aborted();
+  const ticket = new (addon().Ticket)();
+  let over = false;
+  const control: Control = {};
+  if (deadlineMs !== undefined) control.deadlineMs = deadlineMs;
+  if (limits.onProgress !== undefined) control.onProgress = listener(limits.onProgress, call.log, () => over);
+
+  return await new Promise<T>((resolve, reject) => {
+    const giveUp = (error: TurnbackError) => {
+      if (over) return;
+      end();
+      ticket.cancel();
+      reject(error);
+    };
+    const onAbort = () => giveUp(aborted());
+    const timer =
+      deadlineMs === undefined
+        ? undefined
+        : setTimeout(() => giveUp(overdue(call, deadlineMs)), deadlineMs + GRACE_MS).unref();
+    const end = () => {
+      over = true;
+      signal?.removeEventListener('abort', onAbort);
+      clearTimeout(timer);
+    };
+    signal?.addEventListener('abort', onAbort, { once: true });
+    const run = async () => {
+      try {
+        const value = unwrap(await call.start(ticket, control));
+        if (over) return await late(call, value);
+        end();
+        resolve(value);
+      } catch (error) {
+        if (over) return;
+        end();
+        reject(error);
+      }
+    };
+    void run();
+  });
+}
+
+function overdue<T>(call: Call<T>, deadlineMs: number): TurnbackError {
+  return new TurnbackError(
+    'TIMED_OUT',
+    `${call.what} took longer than ${deadlineMs} ms; give it more time, or leave out large directories; ${call.afterwards}`,
+    { retryable: true, details: { deadlineMs } },
+  );
+}
+
+async function late<T>(call: Call<T>, value: T): Promise<void> {
+  try {
+    await call.takeBack?.(value);
+  } catch (error) {
+    call.log.warn({ err: error }, `${call.what} succeeded after it was given up, and could not be taken back`);
+  }
+}
+
+/** A listener that cannot throw into the addon, where it would become an uncaught exception. */
+function listener(onProgress: (progress: Progress) => void, log: Logger, over: () => boolean) {
+  const failed = (error: unknown) => log.warn({ err: error }, 'a progress listener failed');
+  return (event: ProgressEvent) => {
+    if (over()) return;
+    try {
+      const result: unknown = onProgress(Object.freeze({ ...event }));
+      if (result instanceof Promise) result.catch(failed);
+    } catch (error) {
+      failed(error);
+    }
+  };
+}

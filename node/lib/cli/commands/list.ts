@@ -1,0 +1,38 @@
+import type { Command } from '../command.js';
+import { EXIT } from '../exit.js';
+import { printable, size, table, when } from '../text.js';
+
+export const list: Command = {
+  name: 'list',
+  summary: 'list the checkpoints of a directory, or all',
+  args: ['[DIR]'],
+  options: {},
+  about: [
+    'Lists the checkpoints of DIR, oldest first; without DIR those of every directory. DIR need not exist any more.',
+  ],
+  examples: ['turnback list', 'turnback list .', 'turnback list --json'],
+  async run({ args: [directory] }, { store, output }) {
+    const manager = await store();
+    const sandbox = directory === undefined ? undefined : await manager.sandboxIdOf(directory);
+    const checkpoints = await manager.listCheckpoints(sandbox);
+    output.answer(
+      { checkpoints },
+      () => {
+        if (checkpoints.length === 0) return ['There are no checkpoints yet: `turnback checkpoint` takes one.'];
+        const rows = checkpoints.map((one) => [
+          one.checkpointId,
+          when(one.createdAt),
+          one.phase,
+          printable(one.planId),
+          printable(one.label ?? ''),
+          one.coverage.files.toLocaleString('en-US'),
+          size(one.coverage.bytes),
+          `${printable(one.workspace)}${one.coverage.complete ? '' : ' [partial]'}${one.pinned ? ' [pinned]' : ''}`,
+        ]);
+        return table(['ID', 'WHEN', 'PHASE', 'PLAN', 'LABEL', 'FILES', 'SIZE', 'WORKSPACE'], rows, ['FILES', 'SIZE']);
+      },
+      () => checkpoints.map(({ checkpointId }) => checkpointId),
+    );
+    return EXIT.done;
+  },
+};

@@ -1,0 +1,31 @@
+import { invalidArgument, TurnbackError } from '../errors.js';
+import type { CheckpointManager } from '../manager.js';
+import { CHECKPOINT_ID, checkpointId } from '../options.js';
+import type { ListedCheckpoint } from '../types.js';
+
+/** An id's first characters. Six are enough to tell a person's checkpoints apart; fewer match too much by accident. */
+const PREFIX = /^[0-7][0-9A-HJKMNP-TV-Z]{5,24}$/;
+
+/** The id that was meant: a whole one, or the first six or more characters of exactly one in the store, in either case. */
+export async function resolveId(manager: CheckpointManager, given: string): Promise<string> {
+  const text = given.length <= 26 ? given.toUpperCase() : given;
+  if (CHECKPOINT_ID.test(text)) return text;
+  if (!PREFIX.test(text)) return checkpointId('ID', given);
+  const matching = (await manager.listCheckpoints()).filter(({ checkpointId: id }) => id.startsWith(text));
+  const [only] = matching;
+  if (only === undefined) {
+    throw new TurnbackError('NOT_FOUND', `no checkpoint id begins with ${text}; \`turnback list\` shows all`);
+  }
+  if (matching.length > 1) {
+    throw invalidArgument('ID', `${matching.length} checkpoint ids begin with ${text}: give more of the id`);
+  }
+  return only.checkpointId;
+}
+
+/** The checkpoint that was meant, with what lies beside its record. */
+export async function resolveListed(manager: CheckpointManager, given: string): Promise<ListedCheckpoint> {
+  const id = await resolveId(manager, given);
+  const found = (await manager.listCheckpoints()).find(({ checkpointId: listed }) => listed === id);
+  if (found !== undefined) return found;
+  throw new TurnbackError('NOT_FOUND', `there is no checkpoint ${id} in this store; \`turnback list\` shows all`);
+}

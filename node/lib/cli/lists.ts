@@ -1,0 +1,104 @@
+/** Lists that several commands print. */
+import type { Change, Coverage, RollbackReport, Uncovered } from '../types.js';
+import { count, duration, printable, printablePath } from './text.js';
+
+const LETTERS: Record<Change['kind'], string> = {
+  added: 'A',
+  deleted: 'D',
+  modified: 'M',
+  type_changed: 'T',
+  metadata: 'm',
+};
+
+const KINDS: Record<Change['kind'], string> = {
+  added: 'added',
+  deleted: 'deleted',
+  modified: 'modified',
+  type_changed: 'of another type',
+  metadata: 'with other metadata',
+};
+
+/** One line a path: a letter and the path. */
+export function changeLines(changes: readonly Change[]): string[] {
+  return changes.map((change) => `${LETTERS[change.kind]} ${printablePath(change)}`);
+}
+
+/** How many of each kind. */
+export function changeCounts(changes: readonly Change[]): Record<Change['kind'], number> {
+  const counts: Record<Change['kind'], number> = { added: 0, deleted: 0, modified: 0, type_changed: 0, metadata: 0 };
+  for (const { kind } of changes) counts[kind] += 1;
+  return counts;
+}
+
+/** For example `2 added (A), 1 deleted (D)`. */
+export function changeSummary(changes: readonly Change[]): string {
+  const counts = changeCounts(changes);
+  const parts = Object.entries(LETTERS).flatMap(([name, letter]) => {
+    const kind = name as Change['kind'];
+    return counts[kind] === 0 ? [] : [`${counts[kind].toLocaleString('en-US')} ${KINDS[kind]} (${letter})`];
+  });
+  return parts.join(', ');
+}
+
+/** One indented line a path, with its reason. */
+export function uncoveredLines(paths: readonly Uncovered[]): string[] {
+  return paths.map((one) => {
+    const more = one.detail === undefined ? '' : `: ${printable(one.detail)}`;
+    return `  ${printablePath(one)}  (${one.reason}${more})`;
+  });
+}
+
+/** What a checkpoint does not cover, if there is something. */
+export function coverageLines({ uncovered, uncoveredCount }: Coverage): string[] {
+  if (uncoveredCount === 0) return [];
+  const rest = uncoveredCount - uncovered.length;
+  const more = rest === 0 ? [] : [`  … and ${rest.toLocaleString('en-US')} more`];
+  return [`Not covered, ${count(uncoveredCount, 'path')}:`, ...uncoveredLines(uncovered), ...more];
+}
+
+/** Left alone because the rollback was asked to, not because it could not do otherwise. */
+const ON_PURPOSE = ['git_metadata', 'uncovered_then', 'excluded'];
+
+/** Whether a rollback did all that was asked for. */
+export function isWhole({ kept, notRestorable }: RollbackReport): boolean {
+  return notRestorable.length === 0 && kept.every(({ reason }) => ON_PURPOSE.includes(reason));
+}
+
+/** A rollback as a person wants to know it. */
+export function rollbackLines(
+  report: RollbackReport,
+  { dryRun = false, place }: { dryRun?: boolean; place: string },
+): string[] {
+  const { written, deleted, kept, notRestorable, undoCheckpointId } = report;
+  const lines: string[] = [];
+  if (dryRun) {
+    const { actions } = report;
+    if (actions.length === 0) lines.push(`Nothing to do: ${place} equals the checkpoint.`);
+    else
+      lines.push(
+        `A rollback of ${place} would take back (nothing was changed yet):`,
+        ...changeLines(actions),
+        changeSummary(actions),
+      );
+  } else {
+    lines.push(
+      `${place} is as it was at ${report.checkpointId}${isWhole(report) ? '' : ', in part'} (${duration(report.durationMs)}).`,
+    );
+    lines.push(
+      `  ${count(written, 'path')} written, ${written + deleted === 0 ? 'nothing' : count(deleted, 'path')} deleted`,
+    );
+    if (report.rootRecreated) lines.push('  the directory itself was gone and was made anew');
+  }
+  if (report.headMoved) lines.push('  a git HEAD has moved since; it was left where it is (--git exact restores it)');
+  if (kept.length > 0) lines.push(`Kept as it is, ${count(kept.length, 'path')}:`, ...uncoveredLines(kept));
+  if (notRestorable.length > 0) {
+    lines.push(`Not restorable, ${count(notRestorable.length, 'path')}:`, ...uncoveredLines(notRestorable));
+  }
+  if (!dryRun && undoCheckpointId !== undefined) lines.push(`To take this back: turnback undo ${undoCheckpointId}`);
+  return lines;
+}
+
+/** What a script needs to know of a rollback: how to take it back. */
+export function rollbackEssentials({ undoCheckpointId }: RollbackReport): string[] {
+  return undoCheckpointId === undefined ? [] : [undoCheckpointId];
+}

@@ -1,0 +1,121 @@
+import { packageVersion } from '../addon.js';
+import { isTurnbackError } from '../errors.js';
+import { CheckpointManager } from '../manager.js';
+import { closest, commandOf, parse } from './args.js';
+import type { Command } from './command.js';
+import { COMMANDS } from './commands/index.js';
+import { EXIT, type ExitCode, UsageError } from './exit.js';
+import { helpOf, overview } from './help.js';
+import { errorDocument, json } from './json.js';
+import { Output } from './output.js';
+import { printable, printableMessage } from './text.js';
+
+/**
+ * Runs a command line.
+ *
+ * @returns the exit code
+ */
+export async function main(line: string[]): Promise<ExitCode> {
+  quietOnClosedPipe();
+  try {
+    return await dispatch(line);
+  } catch (error) {
+    return fail(error, wantsJson(line));
+  }
+}
+
+/** Whoever reads the output may stop reading (`| head`): that is no error, and there is no one left to tell. */
+function quietOnClosedPipe(): void {
+  for (const stream of [process.stdout, process.stderr]) {
+    stream.on('error', (error: NodeJS.ErrnoException) => {
+      if (error.code !== 'EPIPE') throw error;
+      process.exit(EXIT.done);
+    });
+  }
+}
+
+/** Whether errors are to be printed as JSON, asked before the command line is known to be right. */
+function wantsJson(line: string[]): boolean {
+  const end = line.indexOf('--');
+  return (end === -1 ? line : line.slice(0, end)).includes('--json');
+}
+
+async function dispatch(line: string[]): Promise<ExitCode> {
+  const { name, rest } = commandOf(line);
+  if (name === undefined) {
+    if (rest.includes('--version')) return print(packageVersion());
+    if (rest.includes('--help')) return print(overview());
+    process.stderr.write(`${overview()}\n`);
+    return EXIT.usage;
+  }
+  if (name === 'help') {
+    const command = COMMANDS.find((known) => known.name === rest[0]);
+    return print(command === undefined ? overview() : helpOf(command));
+  }
+  const command = COMMANDS.find((known) => known.name === name);
+  if (command === undefined) throw unknownCommand(name);
+  const given = parse(command, rest);
+  if (given.has('version')) return print(packageVersion());
+  if (given.has('help')) return print(helpOf(command));
+  return await run(command, given);
+}
+
+function print(text: string): ExitCode {
+  process.stdout.write(`${text}\n`);
+  return EXIT.done;
+}
+
+function unknownCommand(name: string): UsageError {
+  const meant = closest(
+    name,
+    COMMANDS.map((command) => command.name),
+  );
+  const hint = 'see `turnback --help`';
+  const shown = printable(name.length > 60 ? `${name.slice(0, 60)}…` : name);
+  return new UsageError(`unknown command ${shown}`, meant === undefined ? hint : `did you mean ${meant}? ${hint}`);
+}
+
+async function run(command: Command, given: ReturnType<typeof parse>): Promise<ExitCode> {
+  const output = new Output({ json: given.has('json'), quiet: given.has('quiet') });
+  const interrupt = new AbortController();
+  // Once: a second interrupt ends the process as usual.
+  const onInterrupt = () => interrupt.abort(new Error('interrupted'));
+  process.once('SIGINT', onInterrupt);
+  let opened: Promise<CheckpointManager> | undefined;
+  const store = () => {
+    // A store called `ephemeral` is a directory here: one that goes with the process is of no use to a command.
+    const path = given.value('store');
+    opened ??= CheckpointManager.open({
+      store: path === 'ephemeral' ? './ephemeral' : path,
+      logger: output.logger(),
+    });
+    return opened;
+  };
+  const partial = given.has('allow-partial') ? EXIT.done : EXIT.partial;
+  try {
+    return await command.run(given, { store, output, signal: interrupt.signal, partial });
+  } finally {
+    process.off('SIGINT', onInterrupt);
+    // A store that could not be opened has been reported already.
+    const manager = await opened?.catch(() => undefined);
+    await manager?.close();
+  }
+}
+
+/** One line on stderr, or with `--json` a document on stdout. */
+function fail(error: unknown, asJson: boolean): ExitCode {
+  const wrong = error instanceof UsageError || (isTurnbackError(error) && error.code === 'INVALID_ARGUMENT');
+  if (asJson) process.stdout.write(`${json(errorDocument(error))}\n`);
+  else process.stderr.write(`turnback: ${printableMessage(sentence(error))}\n`);
+  return wrong ? EXIT.usage : EXIT.failed;
+}
+
+function sentence(error: unknown): string {
+  if (error instanceof UsageError) return `INVALID_ARGUMENT: ${error.message}; ${error.hint}`;
+  if (isTurnbackError(error)) {
+    const cause =
+      error.code === 'NATIVE_BINARY_MISSING' && error.cause instanceof Error ? ` (${error.cause.message})` : '';
+    return `${error.code}: ${error.message}${cause}`;
+  }
+  return `IO: an unexpected error: ${error instanceof Error ? error.message : String(error)}; please report it`;
+}

@@ -1,0 +1,62 @@
+import type { Logger } from '../log.js';
+import type { Progress } from '../types.js';
+import { json } from './json.js';
+import { count, printableMessage, size } from './text.js';
+
+/** How a command prints. */
+export interface Style {
+  json: boolean;
+  quiet: boolean;
+}
+
+/** Where a command prints to. */
+export class Output {
+  readonly #style: Style;
+
+  constructor(style: Style) {
+    this.#style = style;
+  }
+
+  get quiet(): boolean {
+    return this.#style.quiet;
+  }
+
+  /**
+   * The answer: with `--json` the document, with `--quiet` only the lines that a script needs, otherwise those for people.
+   * Lines must be printable already.
+   */
+  answer(document: unknown, lines: () => string[], essential: () => string[]): void {
+    if (this.#style.json) process.stdout.write(`${json(document)}\n`);
+    else this.#lines(this.#style.quiet ? essential() : lines());
+  }
+
+  #lines(lines: string[]): void {
+    if (lines.length > 0) process.stdout.write(`${lines.join('\n')}\n`);
+  }
+
+  /** The library's warnings, one line each on stderr. */
+  logger(): Logger {
+    const warn = (fields: object, message: string) => {
+      const told = Object.entries(fields).map(
+        ([key, value]) => `${key}: ${value instanceof Error ? value.message : value}`,
+      );
+      process.stderr.write(`turnback: warning: ${printableMessage(`${message} (${told.join(', ')})`)}\n`);
+    };
+    return { debug() {}, info() {}, warn, error: warn };
+  }
+
+  /** A progress line on a terminal's stderr, from the second second on; silent everywhere else. */
+  progress(): { onProgress?: (progress: Progress) => void; end: () => void } {
+    if (!process.stderr.isTTY || this.#style.quiet) return { end() {} };
+    const start = Date.now();
+    let shown = false;
+    const onProgress = ({ phase, done, total, bytes }: Progress) => {
+      if (Date.now() - start < 1000) return;
+      shown = true;
+      const of =
+        total === undefined ? count(done, 'path') : `${count(done, 'path')} of ${total.toLocaleString('en-US')}`;
+      process.stderr.write(`\r\x1b[K${phase}: ${of}, ${size(bytes)}`);
+    };
+    return { onProgress, end: () => void (shown && process.stderr.write('\r\x1b[K')) };
+  }
+}

@@ -1,0 +1,39 @@
+/**
+ * Turnback: checkpoints and exact rollback of an AI agent's workspace.
+ *
+ * Importing this starts no thread, loads no native code and cannot fail; the native half is loaded when it is first used.
+ */
+export { type ErrorCode, isTurnbackError, TurnbackError } from './errors.js';
+export type { Logger } from './log.js';
+export { CheckpointManager } from './manager.js';
+export type { Path } from './paths.js';
+export {
+  allowedTransitions,
+  CHECKPOINT_TIMEOUT_MS,
+  type CheckpointState,
+  checkpointComment,
+  type FlagDecision,
+  type FlagEnvironment,
+  isLegalTransition,
+  parseCheckpointComment,
+  resolveFlag,
+  type SandboxStatus,
+  shouldCheckpoint,
+} from './policy.js';
+export type {
+  Change,
+  Conflict,
+  Coverage,
+  CreateOptions,
+  ListedCheckpoint,
+  Long,
+  OpenOptions,
+  Phase,
+  Progress,
+  RollbackOptions,
+  RollbackReport,
+  SandboxCheckpoint,
+  Uncovered,
+  UsageReport,
+  VerifyReport,
+} from './types.js';

@@ -1,0 +1,28 @@
+/** Where the package logs to: pino's shape. Silent by default. */
+export interface Logger {
+  debug(fields: object, message: string): void;
+  info(fields: object, message: string): void;
+  warn(fields: object, message: string): void;
+  error(fields: object, message: string): void;
+}
+
+/** The names of a logger's methods. */
+export const LEVELS = ['debug', 'info', 'warn', 'error'] as const;
+
+const SILENT: Logger = { debug() {}, info() {}, warn() {}, error() {} };
+
+/**
+ * @internal A logger that cannot throw: what it is asked to log must never decide what becomes of a checkpoint (G5). A
+ * logger that fails has no one to tell.
+ */
+export function safely(logger: Logger | undefined): Logger {
+  if (logger === undefined) return SILENT;
+  const level = (name: (typeof LEVELS)[number]) => (fields: object, message: string) => {
+    try {
+      logger[name](fields, message);
+    } catch {
+      // See above.
+    }
+  };
+  return { debug: level('debug'), info: level('info'), warn: level('warn'), error: level('error') };
+}

@@ -1,0 +1,346 @@
+// Generated from node/src by `npm run types -w turnback`. Do not edit.
+
+/** What a long call listens to and reports to. */
+export interface Control {
+  /** The longest time that the call may take, in milliseconds from now. */
+  deadlineMs?: number
+  /** Hears of progress. Never keeps the process alive. */
+  onProgress?: (event: ProgressEvent) => void
+}
+
+/** A failed call. Its first field tells it from every successful answer. */
+export interface Failure {
+  /** The stable code, for example `NOT_FOUND`. */
+  failureCode: string
+  /** One line: what was tried, the cause, what to do next. */
+  message: string
+  /** What to do next. */
+  advice: string
+  /** Whether the same call may succeed later. */
+  retryable: boolean
+  /** The path concerned. */
+  path?: PathText
+  /** The chain of causes, outermost first. */
+  causes: Array<string>
+}
+
+/** A path that differs. */
+export interface NativeChange {
+  /** The path, relative to the workspace. */
+  path: PathText
+  /** How it differs, in lower snake case. */
+  kind: string
+  /** The file's length. */
+  bytes?: number
+}
+
+/** A checkpoint's record. */
+export interface NativeCheckpoint {
+  /** The checkpoint's id. */
+  checkpointId: string
+  /** The id of the sandbox or workspace. */
+  sandboxId: string
+  /** The plan's id. */
+  planId: string
+  /** The phase, in lower snake case. */
+  phase: string
+  /** Milliseconds since the Unix epoch. */
+  createdAtMs: number
+  /** The caller's metadata. */
+  metadata: Array<NativePair>
+  /** The checkpoint's own directory in the store. */
+  snapshotPath: PathText
+  /** The directory that was checkpointed. */
+  workspace: PathText
+  /** What is covered. */
+  coverage: NativeCoverage
+}
+
+/** The bytes that deleting one checkpoint would free. */
+export interface NativeCheckpointUsage {
+  /** The checkpoint's id. */
+  checkpointId: string
+  /** Bytes freed by its deletion. */
+  freedByDeleteBytes: number
+}
+
+/** What a comment says. */
+export interface NativeComment {
+  /** Who made the checkpoint. */
+  prefix: string
+  /** The turn that it was made for. */
+  turnId: string
+}
+
+/** How much of a workspace a checkpoint holds. */
+export interface NativeCoverage {
+  /** Files stored. */
+  files: number
+  /** Their bytes. */
+  bytes: number
+  /** Whether everything that was asked for is stored. */
+  complete: boolean
+  /** Files that changed while they were read. */
+  changing: number
+  /** How many paths are not covered. */
+  uncoveredCount: number
+  /** The first of them, at most 100. */
+  uncovered: Array<NativeUncovered>
+}
+
+/** What to checkpoint and how. */
+export interface NativeCreateRequest {
+  /** The directory, absolute. */
+  directory: Uint8Array
+  /** The plan's id. */
+  planId: string
+  /** The phase, in lower snake case. */
+  phase: string
+  /** The caller's metadata. */
+  metadata: Array<NativePair>
+  /** A label. */
+  label?: string
+  /** Paths to leave out, in gitignore syntax. */
+  exclude: Array<string>
+  /** Leave out what git ignores. */
+  excludeIgnored: boolean
+  /** Leave out files over this length, in bytes. */
+  maxFileBytes?: number
+  /** Refuse a tree of more files. */
+  maxFiles?: number
+  /** Take a workspace that is too broad. */
+  allowBroad: boolean
+}
+
+/** Something damaged in the store. */
+export interface NativeDamaged {
+  /** The name of the checkpoint's directory. */
+  checkpointId: string
+  /** The damaged path, where one is known. */
+  path?: PathText
+  /** What is wrong. */
+  reason: string
+}
+
+/** One thing that was looked at. */
+export interface NativeFinding {
+  /** What was looked at. */
+  name: string
+  /** Whether it is as it should be. */
+  ok: boolean
+  /** What was found, one sentence. */
+  detail: string
+}
+
+/** Whether the guard makes checkpoints, and why. */
+export interface NativeFlag {
+  /** Whether checkpoints are on. */
+  enabled: boolean
+  /** What decided. */
+  reason: string
+  /** What was odd about the setting. */
+  warning?: string
+}
+
+/** A checkpoint with what lies beside its record. */
+export interface NativeListed {
+  /** The record. */
+  checkpoint: NativeCheckpoint
+  /** The label, if there is one. */
+  label?: string
+  /** Whether it is kept from pruning. */
+  pinned: boolean
+  /** Bytes that this checkpoint stored. */
+  bytes: number
+}
+
+/** The checkpoints of a store. */
+export interface NativeListing {
+  /** Oldest first. */
+  checkpoints: Array<NativeListed>
+  /** Those that cannot be read. */
+  damaged: Array<NativeDamaged>
+}
+
+/** One open store. */
+export declare class NativeManager {
+  /** The store's directory. */
+  get storePath(): PathText
+  /** Takes a checkpoint. */
+  create(request: NativeCreateRequest, ticket: Ticket, control: Control): Promise<NativeCheckpoint | Failure>
+  /** Restores a checkpoint. */
+  rollback(id: string, request: NativeRollbackRequest, ticket: Ticket, control: Control): Promise<NativeRollbackReport | Failure>
+  /** Takes a rollback back. */
+  undo(id: string, ticket: Ticket, control: Control): Promise<NativeRollbackReport | Failure>
+  /** Lists checkpoints, oldest first. */
+  list(sandbox?: string | undefined | null): Promise<NativeListing | Failure>
+  /** The stable id of a plain directory. */
+  sandboxIdOf(directory: Uint8Array): Promise<string | Failure>
+  /** One checkpoint's record. */
+  get(id: string): Promise<NativeCheckpoint | null | Failure>
+  /** Deletes a checkpoint; `false` when there is none of that id. */
+  delete(id: string): Promise<boolean | Failure>
+  /** Every path that a checkpoint does not cover. */
+  coverage(id: string): Promise<Array<NativeUncovered> | Failure>
+  /** What differs between a checkpoint and another one, or the workspace now. */
+  diff(from: string, to: string | undefined | null, ticket: Ticket, control: Control): Promise<Array<NativeChange> | Failure>
+  /** A file's bytes as they were. */
+  readFile(id: string, path: Uint8Array): Promise<Uint8Array | Failure>
+  /** Writes a checkpoint into a directory as plain files. */
+  export(id: string, directory: Uint8Array, ticket: Ticket, control: Control): Promise<undefined | Failure>
+  /** Reads one checkpoint, or all of them, and compares with the checksums. */
+  verify(id: string | undefined | null, ticket: Ticket, control: Control): Promise<NativeVerifyReport | Failure>
+  /** What the store holds. */
+  usage(): Promise<NativeUsageReport | Failure>
+  /** Sets or removes a label. */
+  setLabel(id: string, label?: string | undefined | null): Promise<undefined | Failure>
+  /** Keeps a checkpoint from pruning, or no longer. */
+  setPinned(id: string, pinned: boolean): Promise<undefined | Failure>
+  /** Closes the store. May be called again. */
+  close(): Promise<undefined | Failure>
+}
+
+/** How to open a store. */
+export interface NativeOpenOptions {
+  /** The store's directory; the user's own store by default. */
+  store?: Uint8Array
+  /** A store that goes with the manager. */
+  ephemeral: boolean
+  /** Survive a crash of the process only, not of the machine. */
+  processDurability: boolean
+  /** Trust no timestamp. */
+  strict: boolean
+}
+
+/** One entry of the metadata. Not a property of an object: a key may be `__proto__`. */
+export interface NativePair {
+  /** The key. */
+  key: string
+  /** The value. */
+  value: string
+}
+
+/** What a rollback did, or would do. */
+export interface NativeRollbackReport {
+  /** Whether the tree equals the checkpoint. */
+  restored: boolean
+  /** The checkpoint that was restored. */
+  checkpointId: string
+  /** The checkpoint that undoes it. */
+  undoCheckpointId?: string
+  /** Paths written. */
+  written: number
+  /** Paths deleted. */
+  deleted: number
+  /** The root was missing and was created. */
+  rootRecreated: boolean
+  /** A HEAD differs and was left alone. */
+  headMoved: boolean
+  /** Left alone on purpose. */
+  kept: Array<NativeUncovered>
+  /** Could not be brought back. */
+  notRestorable: Array<NativeUncovered>
+  /** Path by path. */
+  actions: Array<NativeChange>
+  /** How long it took, in milliseconds. */
+  durationMs: number
+}
+
+/** How to roll back. */
+export interface NativeRollbackRequest {
+  /** Only say what would be done. */
+  dryRun: boolean
+  /** Only these paths, relative to the workspace. */
+  paths?: Array<Uint8Array>
+  /** Restore into this directory, absolute. */
+  into?: Uint8Array
+  /** Restore `.git` exactly too. */
+  gitExact: boolean
+  /** Go on when the root was replaced. */
+  allowReplacedRoot: boolean
+  /** Take a checkpoint first. */
+  safety: boolean
+}
+
+/** A path that is not covered, kept or restorable, with the reason. */
+export interface NativeUncovered {
+  /** The path, relative to the workspace. */
+  path: PathText
+  /** The reason, in lower snake case. */
+  reason: string
+  /** More than the reason, where there is more to say. */
+  detail?: string
+}
+
+/** What the store holds. */
+export interface NativeUsageReport {
+  /** Bytes in the store. */
+  storeBytes: number
+  /** The store's cap. */
+  maxBytes: number
+  /** Each checkpoint's share. */
+  checkpoints: Array<NativeCheckpointUsage>
+}
+
+/** What a verification found. */
+export interface NativeVerifyReport {
+  /** Checkpoints checked. */
+  checked: number
+  /** What is damaged. */
+  damaged: Array<NativeDamaged>
+}
+
+/** A path for JavaScript. */
+export interface PathText {
+  /** The path itself where it is valid UTF-8, otherwise escaped. */
+  text: string
+  /** The path's bytes, only where it is not valid UTF-8. */
+  bytes?: Uint8Array
+}
+
+/** How far a long call has come. */
+export interface ProgressEvent {
+  /** The step. */
+  phase: string
+  /** Paths handled in this step. */
+  done: number
+  /** Paths to handle, where known. */
+  total?: number
+  /** Bytes read or written in this step. */
+  bytes: number
+}
+
+/** Ends one long call from JavaScript. */
+export declare class Ticket {
+  /** A ticket for one call. */
+  constructor()
+  /** Ends the call at its next system call. Cannot be taken back. */
+  cancel(): void
+}
+
+/** The statuses that a sandbox of this status may become (S3). */
+export declare function allowedTransitions(from: string): Array<string> | Failure
+
+/** The comment of a turn's checkpoint (G2). */
+export declare function checkpointComment(turnId: string, prefix?: string | undefined | null): string | Failure
+
+/** Whether a sandbox of one status may become another (S3). */
+export declare function isLegalTransition(from: string, to: string): boolean | Failure
+
+/** Opens a store, which is made where there is none. */
+export declare function openManager(options: NativeOpenOptions): Promise<NativeManager | Failure>
+
+/** Reads a comment; `null` when it is not one of ours (G2). */
+export declare function parseCheckpointComment(comment: string): NativeComment | null
+
+/** Looks at a directory and a store and says what works there. */
+export declare function probe(directory: Uint8Array, store: Uint8Array): Promise<Array<NativeFinding> | Failure>
+
+/** Decides from the values of the two environment variables (G3). */
+export declare function resolveFlag(flag?: string | undefined | null, nodeEnv?: string | undefined | null): NativeFlag
+
+/** Whether a checkpoint is due before the next batch of a turn (G1, G2). */
+export declare function shouldCheckpoint(flagEnabled: boolean, turnId: string, lastCheckpointTurnId?: string | undefined | null): boolean | Failure
+
+/** The version that this addon was built as. */
+export declare function version(): string

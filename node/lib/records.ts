@@ -1,0 +1,105 @@
+/** The addon's answers as the package's frozen objects. */
+import type {
+  NativeChange,
+  NativeCheckpoint,
+  NativeListed,
+  NativeRollbackReport,
+  NativeUncovered,
+  NativeUsageReport,
+  NativeVerifyReport,
+  PathText,
+} from './native.js';
+import type {
+  Change,
+  ListedCheckpoint,
+  Phase,
+  RollbackReport,
+  SandboxCheckpoint,
+  Uncovered,
+  UsageReport,
+  VerifyReport,
+} from './types.js';
+
+const list = <A, B>(all: readonly A[], one: (entry: A) => B): readonly B[] => Object.freeze(all.map(one));
+
+function path({ text, bytes }: PathText): { path: string; pathBytes?: Uint8Array } {
+  return bytes === undefined ? { path: text } : { path: text, pathBytes: bytes };
+}
+
+export function uncovered(from: NativeUncovered): Uncovered {
+  const { reason, detail } = from;
+  return Object.freeze({ ...path(from.path), reason, ...(detail === undefined ? {} : { detail }) });
+}
+
+export function change(from: NativeChange): Change {
+  const { kind, bytes } = from;
+  return Object.freeze({
+    ...path(from.path),
+    kind: kind as Change['kind'],
+    ...(bytes === undefined ? {} : { bytes }),
+  });
+}
+
+export const changes = (all: readonly NativeChange[]): readonly Change[] => list(all, change);
+
+/** The fields of a record, not frozen yet. */
+function fields(from: NativeCheckpoint) {
+  const { createdAtMs, coverage } = from;
+  return {
+    checkpointId: from.checkpointId,
+    sandboxId: from.sandboxId,
+    planId: from.planId,
+    phase: from.phase as Phase,
+    // A Date can be changed even in a frozen object: each reading gets its own.
+    get createdAt() {
+      return new Date(createdAtMs);
+    },
+    metadata: Object.freeze(Object.fromEntries(from.metadata.map(({ key, value }) => [key, value]))),
+    snapshotPath: from.snapshotPath.text,
+    workspace: from.workspace.text,
+    coverage: Object.freeze({ ...coverage, uncovered: list(coverage.uncovered, uncovered) }),
+  };
+}
+
+export function checkpoint(from: NativeCheckpoint): SandboxCheckpoint {
+  return Object.freeze(fields(from));
+}
+
+export function listed(from: NativeListed): ListedCheckpoint {
+  const beside = { pinned: from.pinned, bytes: from.bytes, ...(from.label === undefined ? {} : { label: from.label }) };
+  // Not by spreading the record: that would turn its createdAt into a plain Date.
+  return Object.freeze(Object.assign(fields(from.checkpoint), beside));
+}
+
+export function rollbackReport(from: NativeRollbackReport): RollbackReport {
+  return Object.freeze({
+    restored: from.restored,
+    checkpointId: from.checkpointId,
+    ...(from.undoCheckpointId === undefined ? {} : { undoCheckpointId: from.undoCheckpointId }),
+    written: from.written,
+    deleted: from.deleted,
+    rootRecreated: from.rootRecreated,
+    headMoved: from.headMoved,
+    conflicts: Object.freeze([]),
+    kept: list(from.kept, uncovered),
+    notRestorable: list(from.notRestorable, uncovered),
+    actions: changes(from.actions),
+    durationMs: from.durationMs,
+  });
+}
+
+export function verifyReport(from: NativeVerifyReport): VerifyReport {
+  const damaged = list(from.damaged, ({ checkpointId, path, reason }) =>
+    Object.freeze({ checkpointId, reason, ...(path === undefined ? {} : { path: path.text }) }),
+  );
+  return Object.freeze({ checked: from.checked, ok: damaged.length === 0, damaged });
+}
+
+export function usageReport(from: NativeUsageReport): UsageReport {
+  const { storeBytes, maxBytes } = from;
+  return Object.freeze({
+    storeBytes,
+    maxBytes,
+    checkpoints: list(from.checkpoints, (one) => Object.freeze({ ...one })),
+  });
+}

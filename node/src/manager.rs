@@ -1,0 +1,304 @@
+//! The engine's manager for JavaScript. Every method hands its work to the manager's own threads at once.
+
+use napi::Env;
+use napi::bindgen_prelude::{Object, Undefined};
+use napi_derive::napi;
+use turnback_engine::{Context, Manager, Result};
+
+use crate::convert::{
+    NativeCheckpoint, NativeListing, NativeRollbackReport, NativeUsageReport, NativeVerifyReport, bytes,
+    changes, uncovered,
+};
+use crate::job::{Control, Ticket, context, refuse, run, run_alone};
+use crate::path::{PathText, path_buf, rel_path};
+use crate::request::{
+    NativeCreateRequest, NativeOpenOptions, NativeRollbackRequest, checkpoint_id, diff_to, sandbox_id,
+};
+
+/// One open store.
+#[napi]
+pub struct NativeManager {
+    manager: Manager,
+}
+
+/// Opens a store, which is made where there is none.
+///
+/// # Errors
+/// A napi error when no promise can be made.
+#[napi(catch_unwind, ts_return_type = "Promise<NativeManager | Failure>")]
+pub fn open_manager(env: &Env, options: NativeOpenOptions) -> napi::Result<Object<'_>> {
+    let options = options.parse();
+    run_alone(env, move || Ok(NativeManager { manager: Manager::open(options)? }))
+}
+
+/// What a long call needs, checked: its context and its own request.
+fn checked<T>(
+    ticket: &Ticket,
+    control: &Control<'_>,
+    request: Result<T>,
+) -> napi::Result<Result<(T, Context)>> {
+    let context = context(ticket, control)?;
+    Ok(request.and_then(|request| Ok((request, context?))))
+}
+
+#[napi]
+impl NativeManager {
+    /// The store's directory.
+    #[napi(getter, catch_unwind)]
+    pub fn store_path(&self) -> PathText {
+        PathText::from_path(self.manager.store_path())
+    }
+
+    /// Takes a checkpoint.
+    ///
+    /// # Errors
+    /// A napi error when no promise can be made.
+    #[napi(catch_unwind, ts_return_type = "Promise<NativeCheckpoint | Failure>")]
+    pub fn create<'env>(
+        &self,
+        env: &'env Env,
+        request: NativeCreateRequest,
+        ticket: &Ticket,
+        control: Control<'_>,
+    ) -> napi::Result<Object<'env>> {
+        let directory = path_buf(&request.directory);
+        match checked(ticket, &control, request.parse())? {
+            Err(error) => refuse(env, error),
+            Ok((request, ctx)) => run(env, &self.manager, move |manager| {
+                NativeCheckpoint::try_from(&manager.create(&directory, request, &ctx)?)
+            }),
+        }
+    }
+
+    /// Restores a checkpoint.
+    ///
+    /// # Errors
+    /// A napi error when no promise can be made.
+    #[napi(catch_unwind, ts_return_type = "Promise<NativeRollbackReport | Failure>")]
+    pub fn rollback<'env>(
+        &self,
+        env: &'env Env,
+        id: String,
+        request: NativeRollbackRequest,
+        ticket: &Ticket,
+        control: Control<'_>,
+    ) -> napi::Result<Object<'env>> {
+        let request = request.parse().and_then(|request| Ok((checkpoint_id(&id)?, request)));
+        match checked(ticket, &control, request)? {
+            Err(error) => refuse(env, error),
+            Ok(((id, request), ctx)) => run(env, &self.manager, move |manager| {
+                NativeRollbackReport::try_from(&manager.rollback(id, request, &ctx)?)
+            }),
+        }
+    }
+
+    /// Takes a rollback back.
+    ///
+    /// # Errors
+    /// A napi error when no promise can be made.
+    #[napi(catch_unwind, ts_return_type = "Promise<NativeRollbackReport | Failure>")]
+    pub fn undo<'env>(
+        &self,
+        env: &'env Env,
+        id: String,
+        ticket: &Ticket,
+        control: Control<'_>,
+    ) -> napi::Result<Object<'env>> {
+        match checked(ticket, &control, checkpoint_id(&id))? {
+            Err(error) => refuse(env, error),
+            Ok((id, ctx)) => run(env, &self.manager, move |manager| {
+                NativeRollbackReport::try_from(&manager.undo(id, &ctx)?)
+            }),
+        }
+    }
+
+    /// Lists checkpoints, oldest first.
+    ///
+    /// # Errors
+    /// A napi error when no promise can be made.
+    #[napi(catch_unwind, ts_return_type = "Promise<NativeListing | Failure>")]
+    pub fn list<'env>(&self, env: &'env Env, sandbox: Option<String>) -> napi::Result<Object<'env>> {
+        match sandbox.map(|id| sandbox_id(&id)).transpose() {
+            Err(error) => refuse(env, error),
+            Ok(sandbox) => run(env, &self.manager, move |manager| {
+                NativeListing::try_from(&manager.list(sandbox.as_ref())?)
+            }),
+        }
+    }
+
+    /// The stable id of a plain directory.
+    ///
+    /// # Errors
+    /// A napi error when no promise can be made.
+    #[napi(catch_unwind, ts_return_type = "Promise<string | Failure>")]
+    pub fn sandbox_id_of<'env>(&self, env: &'env Env, directory: &[u8]) -> napi::Result<Object<'env>> {
+        let directory = path_buf(directory);
+        run(env, &self.manager, move |manager| Ok(manager.sandbox_id_of(&directory)?.to_string()))
+    }
+
+    /// One checkpoint's record.
+    ///
+    /// # Errors
+    /// A napi error when no promise can be made.
+    #[napi(catch_unwind, ts_return_type = "Promise<NativeCheckpoint | null | Failure>")]
+    pub fn get<'env>(&self, env: &'env Env, id: String) -> napi::Result<Object<'env>> {
+        match checkpoint_id(&id) {
+            Err(error) => refuse(env, error),
+            Ok(id) => run(env, &self.manager, move |manager| {
+                manager.get(id)?.as_ref().map(NativeCheckpoint::try_from).transpose()
+            }),
+        }
+    }
+
+    /// Deletes a checkpoint; `false` when there is none of that id.
+    ///
+    /// # Errors
+    /// A napi error when no promise can be made.
+    #[napi(catch_unwind, ts_return_type = "Promise<boolean | Failure>")]
+    pub fn delete<'env>(&self, env: &'env Env, id: String) -> napi::Result<Object<'env>> {
+        match checkpoint_id(&id) {
+            Err(error) => refuse(env, error),
+            Ok(id) => run(env, &self.manager, move |manager| manager.delete(id)),
+        }
+    }
+
+    /// Every path that a checkpoint does not cover.
+    ///
+    /// # Errors
+    /// A napi error when no promise can be made.
+    #[napi(catch_unwind, ts_return_type = "Promise<Array<NativeUncovered> | Failure>")]
+    pub fn coverage<'env>(&self, env: &'env Env, id: String) -> napi::Result<Object<'env>> {
+        match checkpoint_id(&id) {
+            Err(error) => refuse(env, error),
+            Ok(id) => run(env, &self.manager, move |manager| Ok(uncovered(&manager.coverage(id)?))),
+        }
+    }
+
+    /// What differs between a checkpoint and another one, or the workspace now.
+    ///
+    /// # Errors
+    /// A napi error when no promise can be made.
+    #[napi(catch_unwind, ts_return_type = "Promise<Array<NativeChange> | Failure>")]
+    pub fn diff<'env>(
+        &self,
+        env: &'env Env,
+        from: String,
+        to: Option<String>,
+        ticket: &Ticket,
+        control: Control<'_>,
+    ) -> napi::Result<Object<'env>> {
+        let sides = checkpoint_id(&from).and_then(|from| Ok((from, diff_to(to.as_deref())?)));
+        match checked(ticket, &control, sides)? {
+            Err(error) => refuse(env, error),
+            Ok(((from, to), ctx)) => {
+                run(env, &self.manager, move |manager| changes(&manager.diff(from, to, &ctx)?))
+            }
+        }
+    }
+
+    /// A file's bytes as they were.
+    ///
+    /// # Errors
+    /// A napi error when no promise can be made.
+    #[napi(catch_unwind, ts_return_type = "Promise<Uint8Array | Failure>")]
+    pub fn read_file<'env>(&self, env: &'env Env, id: String, path: &[u8]) -> napi::Result<Object<'env>> {
+        match rel_path(path).and_then(|path| Ok((checkpoint_id(&id)?, path))) {
+            Err(error) => refuse(env, error),
+            Ok((id, path)) => {
+                run(env, &self.manager, move |manager| Ok(bytes(manager.read_file(id, &path)?)))
+            }
+        }
+    }
+
+    /// Writes a checkpoint into a directory as plain files.
+    ///
+    /// # Errors
+    /// A napi error when no promise can be made.
+    #[napi(catch_unwind, ts_return_type = "Promise<undefined | Failure>")]
+    pub fn export<'env>(
+        &self,
+        env: &'env Env,
+        id: String,
+        directory: &[u8],
+        ticket: &Ticket,
+        control: Control<'_>,
+    ) -> napi::Result<Object<'env>> {
+        let directory = path_buf(directory);
+        match checked(ticket, &control, checkpoint_id(&id))? {
+            Err(error) => refuse(env, error),
+            Ok((id, ctx)) => {
+                run::<Undefined, _>(env, &self.manager, move |manager| manager.export(id, &directory, &ctx))
+            }
+        }
+    }
+
+    /// Reads one checkpoint, or all of them, and compares with the checksums.
+    ///
+    /// # Errors
+    /// A napi error when no promise can be made.
+    #[napi(catch_unwind, ts_return_type = "Promise<NativeVerifyReport | Failure>")]
+    pub fn verify<'env>(
+        &self,
+        env: &'env Env,
+        id: Option<String>,
+        ticket: &Ticket,
+        control: Control<'_>,
+    ) -> napi::Result<Object<'env>> {
+        match checked(ticket, &control, id.map(|id| checkpoint_id(&id)).transpose())? {
+            Err(error) => refuse(env, error),
+            Ok((id, ctx)) => run(env, &self.manager, move |manager| {
+                NativeVerifyReport::try_from(&manager.verify(id, &ctx)?)
+            }),
+        }
+    }
+
+    /// What the store holds.
+    ///
+    /// # Errors
+    /// A napi error when no promise can be made.
+    #[napi(catch_unwind, ts_return_type = "Promise<NativeUsageReport | Failure>")]
+    pub fn usage<'env>(&self, env: &'env Env) -> napi::Result<Object<'env>> {
+        run(env, &self.manager, move |manager| NativeUsageReport::try_from(&manager.usage()?))
+    }
+
+    /// Sets or removes a label.
+    ///
+    /// # Errors
+    /// A napi error when no promise can be made.
+    #[napi(catch_unwind, ts_return_type = "Promise<undefined | Failure>")]
+    pub fn set_label<'env>(
+        &self,
+        env: &'env Env,
+        id: String,
+        label: Option<String>,
+    ) -> napi::Result<Object<'env>> {
+        match checkpoint_id(&id) {
+            Err(error) => refuse(env, error),
+            Ok(id) => run::<Undefined, _>(env, &self.manager, move |manager| {
+                manager.set_label(id, label.as_deref())
+            }),
+        }
+    }
+
+    /// Keeps a checkpoint from pruning, or no longer.
+    ///
+    /// # Errors
+    /// A napi error when no promise can be made.
+    #[napi(catch_unwind, ts_return_type = "Promise<undefined | Failure>")]
+    pub fn set_pinned<'env>(&self, env: &'env Env, id: String, pinned: bool) -> napi::Result<Object<'env>> {
+        match checkpoint_id(&id) {
+            Err(error) => refuse(env, error),
+            Ok(id) => run::<Undefined, _>(env, &self.manager, move |manager| manager.set_pinned(id, pinned)),
+        }
+    }
+
+    /// Closes the store. May be called again.
+    ///
+    /// # Errors
+    /// A napi error when no promise can be made.
+    #[napi(catch_unwind, ts_return_type = "Promise<undefined | Failure>")]
+    pub fn close<'env>(&self, env: &'env Env) -> napi::Result<Object<'env>> {
+        let manager = self.manager.clone();
+        run_alone::<Undefined, _>(env, move || manager.close())
+    }
+}
