@@ -59,8 +59,8 @@ async function main() {
   const interrupted = async (code) => {
     if (leaving) return;
     leaving = true;
-    endAll();
     console.error(`\ndemo: interrupted; removing ${home}`);
+    await endAll();
     await discard(home);
     process.exit(code);
   };

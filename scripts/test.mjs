@@ -1,17 +1,15 @@
 // npm test: builds everything and runs every test.
 import { existsSync, mkdirSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
-import { fromCargoTest, fromNextest, fromVitest, skipReasons } from './lib/counts.mjs';
+import { fromCargoTest, fromNextest, fromVitest, skipReasons, vitestSkipReasons } from './lib/counts.mjs';
 import { cCompiler, checkNode, checkRust, hasCargo, Trouble } from './lib/tools.mjs';
 
 const VITEST_REPORT = join('target', 'vitest.json');
 const bin = (/** @type {string} */ name) => join('node_modules', '.bin', name);
 
-/** @param {string} output */
-function whySkipped(output) {
-  const reasons = [...new Set(skipReasons(output))];
-  return reasons.length > 0 ? `skipped: ${reasons.join('; ')}` : undefined;
-}
+/** @param {string[]} reasons */
+const remark = (reasons) => (reasons.length > 0 ? `skipped: ${[...new Set(reasons)].join('; ')}` : undefined);
+const whySkipped = (/** @type {string} */ output) => remark(skipReasons(output));
 
 /** @returns {import('./lib/counts.mjs').Counts | undefined} */
 function vitestCounts() {
@@ -57,8 +55,10 @@ try {
     },
     {
       name: 'JavaScript tests',
-      command: [bin('vitest'), 'run', '--reporter=default', '--reporter=json', `--outputFile.json=${VITEST_REPORT}`],
+      command: [bin('vitest'), 'run', '--reporter=verbose', '--reporter=json', `--outputFile.json=${VITEST_REPORT}`],
       counts: vitestCounts,
+      note: (output) => remark(vitestSkipReasons(output)),
+      env: { NO_COLOR: '1' },
       needs: ['package turnback', 'package turnback-policy'],
     },
   ];

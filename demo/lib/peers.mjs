@@ -142,5 +142,6 @@ function notTracked(picture, tracked) {
 
 /** Removes a tree even if it holds directories without write permission. @param {string} path */
 export async function discard(path) {
-  await run('bash', ['-c', 'chmod -R u+rwX -- "$1" 2>/dev/null; exec rm -rf -- "$1"', 'bash', path]);
+  const script = 'chmod -R u+rwX -- "$1" 2>/dev/null; exec rm -rf -- "$1"';
+  await run('bash', ['-c', script, 'bash', path], { last: true });
 }

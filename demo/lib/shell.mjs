@@ -16,21 +16,39 @@ export function environment(more = {}) {
   return { ...Object.fromEntries(kept), LC_ALL: 'C', ...more };
 }
 
-/** Ends whatever runs. */
-export function endAll() {
-  for (const child of running) child.kill('SIGKILL');
+let stopped = false;
+
+/** Ends whatever runs, with all that it started, waits until it is gone, and lets nothing more start but `last` commands. */
+export async function endAll() {
+  stopped = true;
+  await Promise.all(
+    [...running].map((child) => {
+      const gone = new Promise((resolve) => child.once('close', resolve));
+      try {
+        if (child.pid !== undefined) process.kill(-child.pid, 'SIGKILL');
+      } catch {
+        // It ended by itself a moment ago: 'close' is on its way.
+      }
+      return gone;
+    }),
+  );
 }
 
 /**
  * @param {string} program
  * @param {string[]} args
- * @param {{ cwd?: string, env?: NodeJS.ProcessEnv }} [options]
+ * @param {{ cwd?: string, env?: NodeJS.ProcessEnv, last?: boolean }} [options] last: even after `endAll`
  * @returns {Promise<Ran>}
  */
-export function run(program, args, { cwd, env = environment() } = {}) {
+export function run(program, args, { cwd, env = environment(), last = false } = {}) {
   return new Promise((resolve, reject) => {
+    if (stopped && !last) {
+      reject(new Error('stopped'));
+      return;
+    }
     const from = performance.now();
-    const child = spawn(program, args, { cwd, env, stdio: ['ignore', 'pipe', 'pipe'] });
+    // Detached: a group of its own, so that what the command starts can be ended with it.
+    const child = spawn(program, args, { cwd, env, detached: true, stdio: ['ignore', 'pipe', 'pipe'] });
     running.add(child);
     /** @type {Buffer[]} */
     const out = [];

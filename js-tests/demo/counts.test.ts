@@ -1,6 +1,14 @@
 // The last line of `npm test` is the sum of these.
 import { describe, expect, test } from 'vitest';
-import { fromCargoTest, fromNextest, fromVitest, sentence, skipReasons, sum } from '../../scripts/lib/counts.mjs';
+import {
+  fromCargoTest,
+  fromNextest,
+  fromVitest,
+  sentence,
+  skipReasons,
+  sum,
+  vitestSkipReasons,
+} from '../../scripts/lib/counts.mjs';
 
 describe('cargo nextest', () => {
   test.each([
@@ -44,6 +52,12 @@ test('Vitest: a file that cannot be loaded is a failure', () => {
   };
   expect(fromVitest(report)).toEqual({ passed: 1, failed: 2, skipped: 2 });
   expect(fromVitest({})).toBeUndefined();
+});
+
+test('Vitest: the reasons of skipped tests', () => {
+  const output =
+    ' ✓ a.test.ts > works [fast] 1ms\n ↓ a.test.ts > needs > root 1ms [root reads everything]\n ↓ b > later\n';
+  expect(vitestSkipReasons(output)).toEqual(['root reads everything']);
 });
 
 test('the last line', () => {

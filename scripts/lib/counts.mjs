@@ -23,6 +23,14 @@ export const sentence = (c) => `${c.passed} passed, ${c.failed} failed, ${c.skip
 export const skipReasons = (output) =>
   [...output.matchAll(/^\s*skipped: (.+)$/gm)].map((found) => String(found[1]).trim());
 
+/**
+ * Vitest's verbose reporter ends the line of a skipped test with its reason in brackets.
+ * @param {string} output
+ * @returns {string[]}
+ */
+export const vitestSkipReasons = (output) =>
+  [...output.matchAll(/^\s*↓ .* \[(.+)\]$/gm)].map((found) => String(found[1]));
+
 /** @param {Counts} counts @param {string[]} reasons @returns {Counts} */
 const withSkips = (counts, reasons) => ({
   ...counts,

@@ -88,7 +88,7 @@ export function createSteps(title, total) {
     let last = '';
     const draw = () => {
       const text = `${head}  ${duration(Math.round((performance.now() - from) / 1000) * 1000)}  ${last || doing}`;
-      process.stdout.write(`\r\u001b[2K${clip(text, (process.stdout.columns ?? 80) - 1)}`);
+      process.stdout.write(`\r\u001b[2K${clip(text, (process.stdout.columns || 80) - 1)}`);
     };
     if (terminal) draw();
     else process.stdout.write(`${head}: ${doing}\n`);
