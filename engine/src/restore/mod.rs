@@ -1,0 +1,15 @@
+//! Exact rollback (C5, C7, C8): a plan without side effects, content staged before the first write, and all writes through one
+//! module that cannot leave the workspace.
+//!
+//! Calling order: [`plan`] compares two pictures; a dry run ends with [`Plan::changes`]; [`Root::open`] and a check of the
+//! workspace's identity on its descriptor; [`apply`].
+
+mod apply;
+mod beneath;
+mod plan;
+mod stage;
+
+pub use apply::{Applied, ApplyOptions, Target, apply};
+pub use beneath::{Resolver, Root};
+pub use plan::{GitMode, Plan, PlanOptions, plan};
+pub use stage::is_stage_name;

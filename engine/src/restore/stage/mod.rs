@@ -1,0 +1,13 @@
+//! Staging: everything that a rollback will put into the workspace is made beforehand, complete with its metadata, so that the
+//! workspace is first touched when nothing more can go wrong for want of space or of an object (C8).
+
+mod area;
+mod build;
+mod check;
+mod leaf;
+
+pub(super) use area::{Area, sweep};
+pub use area::is_stage_name;
+pub(super) use build::{SYNC_SINGLY, Slot, Staged, build};
+pub(super) use check::check_space;
+pub(super) use leaf::{Source, wanted_xattrs};
