@@ -3,8 +3,8 @@ import { mkdirSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { count, duration, green, plural, red, size, table } from '../../scripts/lib/text.mjs';
 import { byKind, compare, line } from '../picture/compare.mjs';
-import { escapeBytes } from '../picture/parse.mjs';
 import { compile, take } from '../picture/take.mjs';
+import { disagreements, pathOf } from './agree.mjs';
 import { addOddities, copyInput } from './input.mjs';
 import { copying, covers, diskBytes, git } from './peers.mjs';
 import { bash, run } from './shell.mjs';
@@ -94,7 +94,7 @@ export async function runDemo({ source, about, leaveOut, home, open, write = (te
     const storeBytes = await diskBytes(store);
     show.detail(`the store holds ${size(storeBytes)}; ${plural(uncovered.length, 'path')} not covered`);
     for (const { path, reason } of uncovered.slice(0, FIRST_LINES)) show.detail(`  ${printable(path)}: ${reason}`);
-    const exempt = uncovered.map(({ path, pathBytes }) => escapeBytes(pathBytes ?? Buffer.from(path)));
+    const exempt = uncovered.map(pathOf);
     const { value: copy } = await show.step('the same with cp -a, three times', () =>
       copying({ workspace, before, scratch, programs }),
     );
@@ -120,6 +120,11 @@ export async function runDemo({ source, about, leaveOut, home, open, write = (te
     for (const { path, kind } of changes.slice(0, FIRST_LINES))
       show.line(`      ${SIGNS[kind] ?? '?'} ${printable(path)}`);
     if (changes.length > FIRST_LINES) show.detail(`  … and ${count(changes.length - FIRST_LINES)} more`);
+    const doubts = disagreements(
+      damage.filter(({ path }) => !isExempt(path, exempt)),
+      changes,
+    );
+    for (const doubt of doubts.slice(0, FIRST_LINES)) show.line(`      ! ${doubt}`);
     const first = await rollBack('roll back');
     const keptRoot = statSync(workspace).ino === rootInode;
 
@@ -164,6 +169,7 @@ export async function runDemo({ source, about, leaveOut, home, open, write = (te
     const outsideSame = compare(outsideBefore, await take(programs, outside)).length === 0;
     const checks = /** @type {[boolean, string][]} */ ([
       [damage.length > 0, `the turn did harm: ${plural(damage.length, 'difference')} before the first rollback`],
+      [doubts.length === 0, `the diff tells what the comparison sees: ${plural(doubts.length, 'disagreement')}`],
       [
         first.differences.length === 0,
         `after the turn every path came back: ${plural(first.differences.length, 'difference')}`,

@@ -9,14 +9,14 @@ import { CheckpointManager } from 'turnback';
  * @property {number} written
  * @property {number} deleted
  * @property {boolean} rootRecreated
- * @property {Uncovered[]} kept
- * @property {Uncovered[]} notRestorable
+ * @property {readonly Uncovered[]} kept
+ * @property {readonly Uncovered[]} notRestorable
  */
 /**
  * @typedef {object} Engine
  * @property {(directory: string) => Promise<string>} checkpoint gives the checkpoint's id
  * @property {(id: string) => Promise<Uncovered[]>} uncovered every path that the checkpoint does not hold, with the reason
- * @property {(id: string) => Promise<Change[]>} diff from the checkpoint to now
+ * @property {(id: string) => Promise<readonly Change[]>} diff from the checkpoint to now
  * @property {(id: string) => Promise<Report>} rollback
  * @property {() => Promise<void>} close
  */
