@@ -6,7 +6,7 @@ use std::fs;
 use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
 
 use restore_support::*;
-use turnback_engine::change::ChangeKind;
+use turnback_engine::ChangeKind;
 use turnback_engine::restore::{GitMode, PlanOptions};
 
 fn chmod(path: &std::path::Path, mode: u32) {
@@ -95,7 +95,8 @@ fn a_missing_parent_of_the_root_is_not_found_with_advice() {
     let options = turnback_engine::restore::ApplyOptions { pool: &place.pool, stage_in: None, sync: false };
     let missing = place.outside("gone/w");
     let target = turnback_engine::restore::Target::Missing(&missing);
-    let error = turnback_engine::restore::apply(target, &plan, &place.memory, &options, &Default::default()).unwrap_err();
+    let error = turnback_engine::restore::apply(target, &plan, &place.memory, &options, &Default::default())
+        .unwrap_err();
     assert_eq!(error.code().as_str(), "NOT_FOUND");
     assert!(error.advice().contains("create the parent"));
 }
@@ -183,7 +184,10 @@ fn metadata_alone_is_put_back_without_a_new_inode() {
     chmod(&place.at("dir"), 0o700);
     set_mtime(&place.root(), 9, 9);
     let outcome = place.exact(&then, &want);
-    assert_eq!(changes(&outcome), [("dir".into(), ChangeKind::Metadata), ("dir/b.txt".into(), ChangeKind::Metadata)]);
+    assert_eq!(
+        changes(&outcome),
+        [("dir".into(), ChangeKind::Metadata), ("dir/b.txt".into(), ChangeKind::Metadata)]
+    );
     assert_eq!(fs::metadata(place.at("dir/b.txt")).unwrap().ino(), inode);
 }
 
@@ -301,8 +305,11 @@ fn a_store_on_another_file_system_is_no_place_to_stage() {
     fs::remove_dir_all(place.at("dir")).unwrap();
     let plan = place.plan(Some(&place.picture()), &then, &PlanOptions::default());
     let store = tempfile::tempdir_in(shm).unwrap();
-    let options =
-        turnback_engine::restore::ApplyOptions { pool: &place.pool, stage_in: Some(store.path()), sync: false };
+    let options = turnback_engine::restore::ApplyOptions {
+        pool: &place.pool,
+        stage_in: Some(store.path()),
+        sync: false,
+    };
     let root = turnback_engine::restore::Root::open(&place.root()).unwrap();
     let target = turnback_engine::restore::Target::Existing(&root);
     turnback_engine::restore::apply(target, &plan, &place.memory, &options, &Default::default()).unwrap();

@@ -32,8 +32,10 @@ fn clear(place: &Place) {
 
 #[test]
 fn every_regrouping_of_equal_files_is_taken_back() {
-    let partitions =
-        ["a b c d", "a=b c d", "a=b=c d", "a=b=c=d", "a=b c=d", "a=c b=d", "a=d b=c", "a c=d b", "b=c=d a", "a=b", "c=d a"];
+    let partitions = [
+        "a b c d", "a=b c d", "a=b=c d", "a=b=c=d", "a=b c=d", "a=c b=d", "a=d b=c", "a c=d b", "b=c=d a",
+        "a=b", "c=d a",
+    ];
     for then_groups in partitions {
         for now_groups in partitions {
             let place = Place::default();
@@ -43,7 +45,11 @@ fn every_regrouping_of_equal_files_is_taken_back() {
             make(&place, now_groups);
             // Directory times alike too: only the groups differ.
             let outcome = place.exact(&then, &want);
-            assert_eq!(outcome.changes.is_empty(), then_groups == now_groups, "{now_groups} -> {then_groups}");
+            assert_eq!(
+                outcome.changes.is_empty(),
+                then_groups == now_groups,
+                "{now_groups} -> {then_groups}"
+            );
         }
     }
 }
@@ -133,7 +139,8 @@ fn a_group_too_large_for_one_inode_is_copied_and_said() {
     let place = Place::default();
     place.write("d/0", "x");
     let picture = place.picture();
-    let entry = turnback_engine::model::Objects::directory(&place.memory, picture.manifest).unwrap().remove(0);
+    let entry =
+        turnback_engine::model::Objects::directory(&place.memory, picture.manifest).unwrap().remove(0);
     let turnback_engine::model::Node::Directory { manifest } = entry.node else { panic!("a directory") };
     let file = turnback_engine::model::Objects::directory(&place.memory, manifest).unwrap().remove(0);
     let count = 65_003;

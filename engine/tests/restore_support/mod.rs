@@ -9,14 +9,14 @@ use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 
-use turnback_engine::change::Change;
-use turnback_engine::context::Context;
-use turnback_engine::error::{Error, Result};
 use turnback_engine::model::{
-    Content, Encoder, Entry, FileKind, Hash, LinkGroups, Meta, Node, Objects, Picture, Reason, RelPath, Segment,
-    Timestamp, Uncovered, Xattrs, encode_entry, encode_segments,
+    Content, Encoder, Entry, FileKind, Hash, LinkGroups, Meta, Node, Objects, Picture, Reason, RelPath,
+    Segment, Timestamp, Uncovered, Xattrs, encode_entry, encode_segments,
 };
-use turnback_engine::restore::{Applied, ApplyOptions, GitMode, Plan, PlanOptions, Root, Target, apply, plan};
+use turnback_engine::restore::{
+    Applied, ApplyOptions, GitMode, Plan, PlanOptions, Root, Target, apply, plan,
+};
+use turnback_engine::{Change, Context, Error, Result};
 
 /// Objects in memory.
 #[derive(Default)]
@@ -53,7 +53,8 @@ impl Objects for Memory {
         if self.damaged.lock().unwrap().contains(&hash) {
             return Err(Error::corrupt("damaged for the test"));
         }
-        let bytes = self.objects.lock().unwrap().get(&hash).cloned().ok_or_else(|| Error::corrupt("missing"))?;
+        let bytes =
+            self.objects.lock().unwrap().get(&hash).cloned().ok_or_else(|| Error::corrupt("missing"))?;
         if bytes.len() as u64 > limit { Err(Error::corrupt("longer than its limit")) } else { Ok(bytes) }
     }
 
@@ -108,7 +109,9 @@ fn directory(
                 let kind = if kind.is_dir() { FileKind::Directory } else { FileKind::File };
                 Node::Uncovered { reason, kind }
             }
-            _ if kind.is_dir() => Node::Directory { manifest: directory(memory, &full, &own, special, inodes) },
+            _ if kind.is_dir() => {
+                Node::Directory { manifest: directory(memory, &full, &own, special, inodes) }
+            }
             _ if kind.is_symlink() => {
                 Node::Symlink { target: fs::read_link(&full).unwrap().into_os_string().into_vec().into() }
             }
@@ -182,7 +185,12 @@ pub fn tree(root: &Path) -> BTreeMap<String, String> {
     lines
 }
 
-fn describe(at: &Path, path: String, lines: &mut BTreeMap<String, String>, first_of: &mut HashMap<u64, String>) {
+fn describe(
+    at: &Path,
+    path: String,
+    lines: &mut BTreeMap<String, String>,
+    first_of: &mut HashMap<u64, String>,
+) {
     let stat = fs::symlink_metadata(at).unwrap();
     let kind = stat.file_type();
     let what = if kind.is_symlink() {
@@ -193,7 +201,8 @@ fn describe(at: &Path, path: String, lines: &mut BTreeMap<String, String>, first
     } else {
         format!("{kind:?}")
     };
-    let group = if kind.is_dir() { path.clone() } else { first_of.entry(stat.ino()).or_insert(path.clone()).clone() };
+    let group =
+        if kind.is_dir() { path.clone() } else { first_of.entry(stat.ino()).or_insert(path.clone()).clone() };
     let mode = if kind.is_symlink() { 0 } else { stat.mode() };
     let line = format!(
         "{what} {mode:o} {}:{} {}.{:09} group={group} {:?}",
@@ -288,7 +297,11 @@ impl Place {
     }
 
     pub fn no_leftovers(&self) {
-        assert_eq!(fs::read_dir(self.dir.path().join("store")).unwrap().count(), 0, "staging left in the store");
+        assert_eq!(
+            fs::read_dir(self.dir.path().join("store")).unwrap().count(),
+            0,
+            "staging left in the store"
+        );
         if self.root().exists() {
             for entry in fs::read_dir(self.root()).unwrap() {
                 let name = entry.unwrap().file_name();

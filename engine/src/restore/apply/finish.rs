@@ -20,7 +20,9 @@ impl Run<'_> {
             let Some(dir) = plan.dirs.get(number) else { continue };
             let path = self.path(number);
             let (want, xattrs_differ) = match &dir.role {
-                Role::Keep { before, after } => (after, before.xattrs != after.xattrs || plan.fresh || dir.unlock),
+                Role::Keep { before, after } => {
+                    (after, before.xattrs != after.xattrs || plan.fresh || dir.unlock)
+                }
                 Role::Create { after, .. } => (after, after.xattrs.is_some()),
                 Role::Delete { before } => (before, false),
             };
@@ -34,7 +36,8 @@ impl Run<'_> {
                 Ok(refused) => {
                     if let Some(words) = refused.words() {
                         self.fail(path, Reason::MetadataRefused, Some(words));
-                    } else if matches!(&dir.role, Role::Keep { before, after } if differs_visibly(before, after)) {
+                    } else if matches!(&dir.role, Role::Keep { before, after } if differs_visibly(before, after))
+                    {
                         self.out.written += 1;
                     }
                 }

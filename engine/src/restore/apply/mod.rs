@@ -134,9 +134,9 @@ fn parent_of(path: &Path) -> Result<(Root, Vec<u8>)> {
             cause
         }
     };
-    let canonical = parent
-        .canonicalize()
-        .map_err(|cause| missing(Error::io("finding the directory that held the workspace", cause).at(parent)))?;
+    let canonical = parent.canonicalize().map_err(|cause| {
+        missing(Error::io("finding the directory that held the workspace", cause).at(parent))
+    })?;
     Ok((Root::open(&canonical).map_err(missing)?, name.as_bytes().to_vec()))
 }
 
@@ -152,7 +152,8 @@ fn apply_to(
     let singly = options.sync && staged_items <= SYNC_SINGLY;
     let source = Source::new(objects, singly);
     check_space(plan, &source, root.top())?;
-    let before = root.top().stat().map_err(|errno| Error::io("examining the workspace", errno).at(root.path()))?;
+    let before =
+        root.top().stat().map_err(|errno| Error::io("examining the workspace", errno).at(root.path()))?;
     let paths = plan.dir_paths();
     match stage(root, plan, &paths, &source, options, ctx) {
         Ok(staged) => run::Run::new(root, plan, paths, &source, staged, options, ctx).carry_out(),

@@ -20,7 +20,9 @@ impl Run<'_> {
                 Role::Keep { .. } => self.place_items(number)?,
                 Role::Create { .. } => {
                     self.step()?;
-                    let nested = dir.parent.is_some_and(|parent| self.staged.trees.get(parent).is_some_and(Option::is_some));
+                    let nested = dir
+                        .parent
+                        .is_some_and(|parent| self.staged.trees.get(parent).is_some_and(Option::is_some));
                     let placed = match (nested, dir.parent) {
                         (true, Some(parent)) => self.placed.get(parent).copied().unwrap_or(false),
                         _ => self.place_tree(number),
@@ -133,7 +135,9 @@ impl Run<'_> {
     fn place_tree(&mut self, number: usize) -> bool {
         let plan = self.plan;
         let path = self.path(number);
-        let Some((dir, parent)) = plan.dirs.get(number).and_then(|dir| Some((dir, dir.parent?))) else { return false };
+        let Some((dir, parent)) = plan.dirs.get(number).and_then(|dir| Some((dir, dir.parent?))) else {
+            return false;
+        };
         let Some(staged) = self.staged.trees.get(number).cloned().flatten() else { return false };
         let outcome = self.open_for_work(parent).and_then(|held| {
             if let Role::Create { replaces: Some(before), .. } = &dir.role {

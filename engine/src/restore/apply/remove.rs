@@ -21,7 +21,8 @@ impl Run<'_> {
                 continue;
             }
             let range = dir.items.clone();
-            let has_deletions = plan.items.get(range.clone()).is_some_and(|items| items.iter().any(|i| i.act == Act::Delete));
+            let has_deletions =
+                plan.items.get(range.clone()).is_some_and(|items| items.iter().any(|i| i.act == Act::Delete));
             if !goes && !has_deletions {
                 continue;
             }
@@ -39,7 +40,8 @@ impl Run<'_> {
                 self.keep(path, Reason::NotEmpty);
                 self.touch(number);
             }
-            if let (false, Some(held_back)) = (gone, dir.parent.and_then(|parent| held_back.get_mut(parent))) {
+            if let (false, Some(held_back)) = (gone, dir.parent.and_then(|parent| held_back.get_mut(parent)))
+            {
                 *held_back = true;
             }
         }
@@ -75,9 +77,10 @@ impl Run<'_> {
             let Some(item) = plan.items.get(index).filter(|item| item.act == Act::Delete) else { continue };
             self.step()?;
             let outcome = held.as_ref().map_err(|errno| *errno).and_then(|held| {
-                let seen = item.before.as_ref().is_some_and(|before| {
-                    held.lstat(&item.name).is_ok_and(|stat| is_as_seen(before, &stat))
-                });
+                let seen = item
+                    .before
+                    .as_ref()
+                    .is_some_and(|before| held.lstat(&item.name).is_ok_and(|stat| is_as_seen(before, &stat)));
                 if seen { held.unlink(&item.name) } else { Err(Errno::EXIST) }
             });
             match outcome {
@@ -102,7 +105,9 @@ impl Run<'_> {
     /// Deletes a directory that is empty now; returns whether it is gone.
     fn remove_directory(&mut self, number: usize) -> bool {
         let plan = self.plan;
-        let Some((dir, parent)) = plan.dirs.get(number).and_then(|dir| Some((dir, dir.parent?))) else { return false };
+        let Some((dir, parent)) = plan.dirs.get(number).and_then(|dir| Some((dir, dir.parent?))) else {
+            return false;
+        };
         let path = self.path(number);
         self.root.forget(&path);
         match self.open_for_work(parent).and_then(|held| held.rmdir(&dir.name)) {

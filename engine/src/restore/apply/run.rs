@@ -3,7 +3,7 @@
 use rustix::fs::{FileType, Stat};
 use rustix::io::Errno;
 
-use super::{ApplyOptions, Applied};
+use super::{Applied, ApplyOptions};
 use crate::context::{Context, Progress};
 use crate::error::Result;
 use crate::model::{Meta, Node, Reason, RelPath, Uncovered};
@@ -165,7 +165,9 @@ pub(super) fn is_as_seen(before: &State, stat: &Stat) -> bool {
     };
     match &before.node {
         Node::File { size, .. } => {
-            kind == FileType::RegularFile && u64::try_from(stat.st_size) == Ok(*size) && same_meta(&before.meta, true)
+            kind == FileType::RegularFile
+                && u64::try_from(stat.st_size) == Ok(*size)
+                && same_meta(&before.meta, true)
         }
         Node::Symlink { target } => {
             kind == FileType::Symlink

@@ -32,7 +32,8 @@ impl Run<'_> {
             }
             Ok(found)
         };
-        let found: Vec<Result<Vec<Uncovered>>> = self.options.pool.install(|| chunks.par_iter().map(look).collect());
+        let found: Vec<Result<Vec<Uncovered>>> =
+            self.options.pool.install(|| chunks.par_iter().map(look).collect());
         for list in found {
             for uncovered in list? {
                 let known = |u: &Uncovered| u.path == uncovered.path && u.reason == uncovered.reason;
@@ -51,7 +52,10 @@ fn compare(dir: Option<&Dir>, parent: &RelPath, item: &Item, after: &State) -> O
     let path = || parent.join(&item.name);
     let listed = |reason, detail| Some(Uncovered { path: path(), reason, detail });
     let Some(stat) = dir.and_then(|dir| dir.lstat(&item.name).ok()) else {
-        return listed(Reason::ConcurrentChange, Some("it was restored and is not there any more".to_owned()));
+        return listed(
+            Reason::ConcurrentChange,
+            Some("it was restored and is not there any more".to_owned()),
+        );
     };
     let kind = rustix::fs::FileType::from_raw_mode(stat.st_mode);
     let (right, is_link) = match &after.node {

@@ -57,7 +57,8 @@ pub(super) fn replace(fd: BorrowedFd<'_>, want: &Xattrs, fresh: bool, trusted_ow
             complete = false;
             continue;
         }
-        let same = !fresh && grown(|b| rustix::fs::fgetxattr(fd, &**name, b)).is_ok_and(|have| have == **value);
+        let same =
+            !fresh && grown(|b| rustix::fs::fgetxattr(fd, &**name, b)).is_ok_and(|have| have == **value);
         if !same {
             complete &= rustix::fs::fsetxattr(fd, &**name, value, XattrFlags::empty()).is_ok();
         }

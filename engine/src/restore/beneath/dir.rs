@@ -132,8 +132,12 @@ impl Dir {
 
     /// A descriptor of a file or fifo in this directory, for its metadata; never blocks.
     pub(crate) fn open_existing(&self, name: &[u8]) -> Result<OwnedFd, Errno> {
-        let flags =
-            OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC | OFlags::NOCTTY | OFlags::NOATIME;
+        let flags = OFlags::RDONLY
+            | OFlags::NOFOLLOW
+            | OFlags::NONBLOCK
+            | OFlags::CLOEXEC
+            | OFlags::NOCTTY
+            | OFlags::NOATIME;
         match self.open(checked(name)?, flags) {
             Err(Errno::PERM) => self.open(name, flags - OFlags::NOATIME),
             other => other,
@@ -174,7 +178,13 @@ impl Dir {
     }
 
     /// Moves a name to another directory.
-    pub(crate) fn rename(&self, name: &[u8], to: &Self, to_name: &[u8], overwrite: Overwrite) -> Result<(), Errno> {
+    pub(crate) fn rename(
+        &self,
+        name: &[u8],
+        to: &Self,
+        to_name: &[u8],
+        overwrite: Overwrite,
+    ) -> Result<(), Errno> {
         let (name, to_name) = (checked(name)?, checked(to_name)?);
         if overwrite == Overwrite::Yes {
             return rustix::fs::renameat(self.fd(), name, to.fd(), to_name);

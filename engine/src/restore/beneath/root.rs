@@ -78,7 +78,8 @@ impl Root {
     /// # Errors
     /// As [`Root::from_fd`].
     pub fn with_resolver(fd: OwnedFd, path: &Path, resolver: Resolver) -> Result<Self> {
-        let top = Dir::top(fd, resolver).map_err(|errno| Error::io("examining the workspace", errno).at(path))?;
+        let top =
+            Dir::top(fd, resolver).map_err(|errno| Error::io("examining the workspace", errno).at(path))?;
         Ok(Self { top, path: path.to_path_buf(), held: Mutex::default() })
     }
 

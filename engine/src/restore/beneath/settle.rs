@@ -21,8 +21,12 @@ pub(crate) struct Refused {
 impl Refused {
     /// The refused parts in words; `None` when everything was taken.
     pub(crate) fn words(self) -> Option<String> {
-        let parts =
-            [(self.owner, "owner"), (self.mode, "mode"), (self.xattrs, "extended attributes"), (self.mtime, "mtime")];
+        let parts = [
+            (self.owner, "owner"),
+            (self.mode, "mode"),
+            (self.xattrs, "extended attributes"),
+            (self.mtime, "mtime"),
+        ];
         let words: Vec<_> = parts.iter().filter(|(refused, _)| *refused).map(|(_, word)| *word).collect();
         (!words.is_empty()).then(|| format!("not taken: {}", words.join(", ")))
     }
@@ -67,7 +71,11 @@ pub(super) fn set_mtime(fd: BorrowedFd<'_>, mtime: Timestamp) -> Result<(), Errn
 }
 
 /// Gives owner and group where they differ; the group alone where the owner is not ours to give.
-fn give(have: (u32, u32), want: &Meta, mut chown: impl FnMut(Option<u32>, Option<u32>) -> Result<(), Errno>) -> bool {
+fn give(
+    have: (u32, u32),
+    want: &Meta,
+    mut chown: impl FnMut(Option<u32>, Option<u32>) -> Result<(), Errno>,
+) -> bool {
     let uid = (have.0 != want.uid).then_some(want.uid);
     let gid = (have.1 != want.gid).then_some(want.gid);
     if uid.is_none() && gid.is_none() {
@@ -80,7 +88,13 @@ fn give(have: (u32, u32), want: &Meta, mut chown: impl FnMut(Option<u32>, Option
     true
 }
 
-fn settle(fd: BorrowedFd<'_>, have: &Stat, want: &Meta, xattrs: Option<&Xattrs>, fresh: bool) -> Result<Refused, Errno> {
+fn settle(
+    fd: BorrowedFd<'_>,
+    have: &Stat,
+    want: &Meta,
+    xattrs: Option<&Xattrs>,
+    fresh: bool,
+) -> Result<Refused, Errno> {
     let changed = give((have.st_uid, have.st_gid), want, |uid, gid| {
         rustix::fs::fchown(fd, uid.map(Uid::from_raw), gid.map(Gid::from_raw))
     });
@@ -120,7 +134,12 @@ pub(crate) fn settle_existing(fd: BorrowedFd<'_>, want: &Meta, xattrs: &Xattrs) 
 }
 
 /// Settles a directory; `xattrs` is `None` when they are right as they are.
-pub(crate) fn settle_directory(dir: &Dir, want: &Meta, xattrs: Option<&Xattrs>, sync: bool) -> Result<Refused, Errno> {
+pub(crate) fn settle_directory(
+    dir: &Dir,
+    want: &Meta,
+    xattrs: Option<&Xattrs>,
+    sync: bool,
+) -> Result<Refused, Errno> {
     let fd = match dir.readable() {
         Err(Errno::ACCESS) => {
             dir.unlock_self(0o700)?;

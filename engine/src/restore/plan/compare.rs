@@ -95,7 +95,8 @@ impl<'a> Descent<'a> {
     }
 
     fn two_directories(&mut self, it: &Name<'_, 'a>, name: Box<[u8]>, now: State, then: State) {
-        let (Node::Directory { manifest: from }, Node::Directory { manifest: to }) = (&now.node, &then.node) else {
+        let (Node::Directory { manifest: from }, Node::Directory { manifest: to }) = (&now.node, &then.node)
+        else {
             return;
         };
         let (from, to) = (*from, *to);
@@ -201,7 +202,11 @@ impl<'a> Descent<'a> {
                     items: 0..0,
                 };
                 self.draft.dirs.push(dir);
-                self.cannot(it, Reason::NotCaptured, Some("it could not be read; it can now: roll back once more"));
+                self.cannot(
+                    it,
+                    Reason::NotCaptured,
+                    Some("it could not be read; it can now: roll back once more"),
+                );
             }
             (true, FileKind::File) if now.meta.mtime == then.meta.mtime => {
                 let mut item = plain(it.place.dir, name, Some(now), Some(then), Act::Metadata);
@@ -210,7 +215,11 @@ impl<'a> Descent<'a> {
             }
             _ => {
                 let reason = if reason == Reason::Mount { reason } else { Reason::NotCaptured };
-                self.cannot(it, reason, Some("what is there now could not be saved, so it is not overwritten"));
+                self.cannot(
+                    it,
+                    reason,
+                    Some("what is there now could not be saved, so it is not overwritten"),
+                );
                 self.keep_fact(it, name, now, Some(then));
             }
         }
@@ -236,7 +245,14 @@ impl<'a> Descent<'a> {
         self.look(it, name, None, Some(manifest), Role::Create { after: then.meta, replaces: now });
     }
 
-    fn look(&mut self, it: &Name<'_, 'a>, name: Box<[u8]>, now: Option<Hash>, then: Option<Hash>, role: Role) {
+    fn look(
+        &mut self,
+        it: &Name<'_, 'a>,
+        name: Box<[u8]>,
+        now: Option<Hash>,
+        then: Option<Hash>,
+        role: Role,
+    ) {
         self.queue_visit(it, name, now, then, role, None);
     }
 
@@ -299,7 +315,14 @@ impl<'a> Descent<'a> {
         }
     }
 
-    fn fact(&mut self, it: &Name<'_, 'a>, name: Box<[u8]>, now: Option<State>, then: Option<State>, fixed: bool) {
+    fn fact(
+        &mut self,
+        it: &Name<'_, 'a>,
+        name: Box<[u8]>,
+        now: Option<State>,
+        then: Option<State>,
+        fixed: bool,
+    ) {
         let fact = self.new_fact(it, name, now, then, fixed, false);
         self.draft.facts.push(fact);
     }

@@ -10,7 +10,9 @@ use super::scope::{Asked, Scope, root_scope};
 use super::work::{Act, DirWork, Item, Role, State};
 use crate::context::{Context, Progress};
 use crate::error::{Code, Result};
-use crate::model::{Entry, FileKind, Hash, LinkGroups, Meta, Node, Objects, Picture, Reason, RelPath, Uncovered};
+use crate::model::{
+    Entry, FileKind, Hash, LinkGroups, Meta, Node, Objects, Picture, Reason, RelPath, Uncovered,
+};
 
 /// What the comparison found, before the questions that need all of it are settled.
 pub(super) struct Draft {
@@ -186,7 +188,14 @@ impl<'a> Descent<'a> {
         };
         let number = self.draft.dirs.len();
         let deletes = matches!(role, Role::Delete { .. });
-        self.draft.dirs.push(DirWork { parent, name, role, unlock: false, then: successor.is_some(), items: 0..0 });
+        self.draft.dirs.push(DirWork {
+            parent,
+            name,
+            role,
+            unlock: false,
+            then: successor.is_some(),
+            items: 0..0,
+        });
         if let Some(successor) = successor {
             self.draft.successors.insert(number, successor);
         }
@@ -238,7 +247,13 @@ pub(super) const fn is_captured(node: &Node) -> bool {
 }
 
 /// An item with nothing special about it.
-pub(super) fn plain(dir: usize, name: Box<[u8]>, before: Option<State>, after: Option<State>, act: Act) -> Item {
+pub(super) fn plain(
+    dir: usize,
+    name: Box<[u8]>,
+    before: Option<State>,
+    after: Option<State>,
+    act: Act,
+) -> Item {
     Item { dir, name, before, after, act, link: None, fresh: false, replaces_dir: None, unlock: false }
 }
 

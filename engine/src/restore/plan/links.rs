@@ -85,7 +85,11 @@ pub(super) fn regroup(
                 continue;
             }
             if parted {
-                out.kept.push(kept(fact, Reason::LinkOutside, "other names of the file are not among the paths"));
+                out.kept.push(kept(
+                    fact,
+                    Reason::LinkOutside,
+                    "other names of the file are not among the paths",
+                ));
             }
             decided.insert(member, link);
         }
@@ -123,7 +127,11 @@ fn item(fact: Fact, link: Option<usize>) -> Item {
 }
 
 /// The paths that share an inode with `path` in the checkpoint, itself included, sorted.
-fn class_of<'a>(path: &'a RelPath, then: &'a LinkGroups, then_of: &HashMap<&'a RelPath, usize>) -> Vec<&'a RelPath> {
+fn class_of<'a>(
+    path: &'a RelPath,
+    then: &'a LinkGroups,
+    then_of: &HashMap<&'a RelPath, usize>,
+) -> Vec<&'a RelPath> {
     match then_of.get(path).and_then(|&group| then.groups().get(group)) {
         Some(group) => group.iter().collect(),
         None => vec![path],
@@ -160,7 +168,8 @@ fn retained<'a>(
                 continue;
             }
             let class = class_of(path, then, then_of);
-            let whole = class.iter().all(|p| members.contains(p) && by_path.get(p).is_none_or(|f| f.unchanged()));
+            let whole =
+                class.iter().all(|p| members.contains(p) && by_path.get(p).is_none_or(|f| f.unchanged()));
             let holds_fixed = fixed.iter().all(|p| class.contains(p));
             let better = best.as_ref().is_none_or(|b| (b.len(), class.first()) < (class.len(), b.first()));
             if whole && holds_fixed && better {

@@ -64,10 +64,12 @@ impl Plan {
     /// Whether there is nothing to write or delete, not even an mtime.
     #[must_use]
     pub fn is_empty(&self) -> bool {
-        !self.fresh && self.items.is_empty() && self.dirs.iter().all(|dir| match &dir.role {
-            Role::Keep { before, after } => before == after,
-            Role::Create { .. } | Role::Delete { .. } => false,
-        })
+        !self.fresh
+            && self.items.is_empty()
+            && self.dirs.iter().all(|dir| match &dir.role {
+                Role::Keep { before, after } => before == after,
+                Role::Create { .. } | Role::Delete { .. } => false,
+            })
     }
 
     /// The differences that the rollback takes back, sorted by path: what only exists now is `Added`, what is missing now is
@@ -98,7 +100,9 @@ impl Plan {
                 Act::Create => ChangeKind::Deleted,
                 Act::Delete => ChangeKind::Added,
                 Act::Metadata | Act::Relink => ChangeKind::Metadata,
-                Act::Replace if before.map(|s| s.node.kind()) == after.map(|s| s.node.kind()) => ChangeKind::Modified,
+                Act::Replace if before.map(|s| s.node.kind()) == after.map(|s| s.node.kind()) => {
+                    ChangeKind::Modified
+                }
                 Act::Replace => ChangeKind::TypeChanged,
             };
             let seen = if kind == ChangeKind::Deleted { after } else { before };

@@ -96,8 +96,9 @@ fn settle_links(draft: &mut Draft, untouched: &HashSet<usize>) {
         });
     }
     let paths = draft.paths.clone();
-    let in_scope =
-        move |path: &RelPath| paths.as_ref().is_none_or(|paths| paths.iter().any(|asked| path.starts_with(asked)));
+    let in_scope = move |path: &RelPath| {
+        paths.as_ref().is_none_or(|paths| paths.iter().any(|asked| path.starts_with(asked)))
+    };
     // A successor that takes a directory's place is in a group as any other file.
     let grouped: HashSet<&RelPath> = draft.then_links.groups().iter().flatten().collect();
     let mut rest = std::mem::take(&mut draft.items);

@@ -27,9 +27,11 @@ fn stage_name() -> Result<Vec<u8>> {
     let mut random = [0u8; 10];
     getrandom::fill(&mut random)
         .map_err(|cause| Error::io("drawing random bits", std::io::Error::other(cause.to_string())))?;
-    let millis = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |d| u64::try_from(d.as_millis()).unwrap_or(0));
-    let id = CheckpointId::from_parts(Millis::since_epoch(millis), random)
-        .map_err(|cause| Error::new(Code::Io, "naming the staging directory", "check the machine's clock").because(cause))?;
+    let millis =
+        SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |d| u64::try_from(d.as_millis()).unwrap_or(0));
+    let id = CheckpointId::from_parts(Millis::since_epoch(millis), random).map_err(|cause| {
+        Error::new(Code::Io, "naming the staging directory", "check the machine's clock").because(cause)
+    })?;
     Ok([PREFIX, id.to_string().as_bytes()].concat())
 }
 
@@ -66,7 +68,12 @@ impl Area {
         let dir = parent.dir(&name);
         let area = dir.and_then(|dir| {
             dir.become_private()?;
-            Ok(Self { parent: parent.clone(), name: name.clone(), root: Root::from_dir(dir, path.into()), removed: false })
+            Ok(Self {
+                parent: parent.clone(),
+                name: name.clone(),
+                root: Root::from_dir(dir, path.into()),
+                removed: false,
+            })
         });
         area.map_err(|errno| {
             if let Err(error) = parent.rmdir(&name) {
@@ -79,7 +86,8 @@ impl Area {
     /// Whether a rename from here to the workspace works. Equal device numbers do not prove it (bind mounts, quotas, subvolumes):
     /// it is tried, and the root's mtime put back.
     fn reaches(&self, workspace: &Root) -> Result<bool> {
-        let failed = |errno: Errno| Error::io("trying a rename into the workspace", errno).at(workspace.path());
+        let failed =
+            |errno: Errno| Error::io("trying a rename into the workspace", errno).at(workspace.path());
         let name = self.name.as_slice();
         // A first try without any effect: a source that does not exist is only looked for on one and the same mount.
         match self.top().rename(b"trial", workspace.top(), name, Overwrite::No) {

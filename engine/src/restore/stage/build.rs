@@ -10,7 +10,7 @@ use super::leaf::{Failure, Source, wanted_xattrs};
 use crate::context::{Context, Progress};
 use crate::error::{Code, Error, Result};
 use crate::model::{Node, Reason, RelPath, Uncovered};
-use crate::restore::beneath::{Dir, Root, settle_directory};
+use crate::restore::beneath::{Dir, Overwrite, Refused, Root, settle_directory};
 use crate::restore::plan::{Act, Item, Plan, Role};
 
 /// What became of an item.
@@ -78,7 +78,8 @@ pub(crate) fn build(
     pool: &rayon::ThreadPool,
     ctx: &Context,
 ) -> Result<Staged> {
-    let mut builder = Builder { plan, paths, workspace, source, ctx, area, trees: vec![None; plan.dirs.len()] };
+    let mut builder =
+        Builder { plan, paths, workspace, source, ctx, area, trees: vec![None; plan.dirs.len()] };
     builder.make_directories()?;
     let builder = builder;
     let total = plan.items.len() as u64;
@@ -222,7 +223,7 @@ impl Builder<'_> {
         number: usize,
         item: &Item,
         slot: Slot,
-        made: Result<crate::restore::beneath::Refused, Failure>,
+        made: Result<Refused, Failure>,
     ) -> Result<Outcome> {
         Ok(match made {
             Ok(refused) => {
@@ -247,7 +248,10 @@ impl Builder<'_> {
             return true;
         }
         let is_file = item.after.as_ref().is_some_and(|after| matches!(after.node, Node::File { .. }));
-        let stat = self.paths.get(item.dir).map(|path| self.workspace.dir(path).and_then(|dir| dir.lstat(&item.name)));
+        let stat = self
+            .paths
+            .get(item.dir)
+            .map(|path| self.workspace.dir(path).and_then(|dir| dir.lstat(&item.name)));
         is_file && matches!(stat, Some(Ok(stat)) if stat.st_nlink == 1)
     }
 
@@ -261,8 +265,9 @@ impl Builder<'_> {
         }
         let shelf = self.area.dir(&RelPath::root().join(b"l")).map_err(fatal)?;
         let groups: Vec<(usize, Vec<usize>)> = groups.into_iter().collect();
-        let outcomes: Vec<Result<Vec<Outcome>>> = pool
-            .install(|| groups.into_par_iter().map(|(link, members)| self.make_group(&shelf, link, &members)).collect());
+        let outcomes: Vec<Result<Vec<Outcome>>> = pool.install(|| {
+            groups.into_par_iter().map(|(link, members)| self.make_group(&shelf, link, &members)).collect()
+        });
         let mut all = Vec::new();
         for outcome in outcomes {
             all.extend(outcome?);
@@ -295,20 +300,25 @@ impl Builder<'_> {
             let (dir, own_name, slot) = self.place(number, item).map_err(fatal)?;
             match shelf.link(name, &dir, &own_name) {
                 Ok(()) => {
-                    let listed = refused.and_then(|words| self.listed(item, Reason::MetadataRefused, Some(words)));
+                    let listed =
+                        refused.and_then(|words| self.listed(item, Reason::MetadataRefused, Some(words)));
                     outcomes.push((number, slot, listed));
                 }
-                // An inode cannot have more names, or the file system has no hard links: a copy takes the others (input 13).
+                // An inode cannot have more names, or the file system has no hard links: a copy serves the others (input 13).
                 Err(Errno::MLINK | Errno::PERM | Errno::OPNOTSUPP | Errno::XDEV) => {
-                    leader = None;
-                    let made = self.source.make(shelf, format!("{link}-{copies}").as_bytes(), after);
-                    if let Err(failed) = made {
+                    let copy = format!("{link}-{copies}").into_bytes();
+                    copies += 1;
+                    if let Err(failed) = self.source.make(shelf, &copy, after) {
                         outcomes.push(self.outcome(number, item, Slot::Failed, Err(failed))?);
                         continue;
                     }
-                    let copy = format!("{link}-{copies}").into_bytes();
-                    copies += 1;
-                    shelf.rename(&copy, &dir, &own_name, crate::restore::beneath::Overwrite::No).map_err(fatal)?;
+                    leader = match shelf.link(&copy, &dir, &own_name) {
+                        Ok(()) => Some(copy),
+                        Err(_) => {
+                            shelf.rename(&copy, &dir, &own_name, Overwrite::No).map_err(fatal)?;
+                            None
+                        }
+                    };
                     let detail = Some("the file system allows no further hard link: it is a copy".to_owned());
                     outcomes.push((number, slot, self.listed(item, Reason::MetadataRefused, detail)));
                 }
@@ -325,7 +335,9 @@ impl Builder<'_> {
             self.ctx.check()?;
             let hash = match &dir.role {
                 Role::Create { after, .. } => after.xattrs,
-                Role::Keep { before, after } if before.xattrs != after.xattrs || self.plan.fresh => after.xattrs,
+                Role::Keep { before, after } if before.xattrs != after.xattrs || self.plan.fresh => {
+                    after.xattrs
+                }
                 Role::Keep { .. } | Role::Delete { .. } => continue,
             };
             let path = || self.paths.get(number).cloned().unwrap_or_default();
@@ -339,10 +351,15 @@ impl Builder<'_> {
                 Err(error) => return Err(error),
             };
             let nested = dir.parent.is_some_and(|parent| self.is_made(parent));
-            if let (Role::Create { after, .. }, true, Some(Some(place))) = (&dir.role, nested, self.trees.get(number)) {
+            if let (Role::Create { after, .. }, true, Some(Some(place))) =
+                (&dir.role, nested, self.trees.get(number))
+            {
                 let wanted = xattrs.as_deref().filter(|_| after.xattrs.is_some());
-                let refused =
-                    self.area.dir(place).and_then(|dir| settle_directory(&dir, after, wanted, false)).map_err(fatal)?;
+                let refused = self
+                    .area
+                    .dir(place)
+                    .and_then(|dir| settle_directory(&dir, after, wanted, false))
+                    .map_err(fatal)?;
                 if let Some(words) = refused.words() {
                     let reason = Reason::MetadataRefused;
                     not_restorable.push(Uncovered { path: path(), reason, detail: Some(words) });

@@ -45,7 +45,9 @@ pub(crate) fn check_space(plan: &Plan, source: &Source<'_>, place: &Dir) -> Resu
         if largest > limit {
             return Err(Error::new(
                 Code::Io,
-                format!("a file of {largest} bytes is to be restored and this process may only write {limit}"),
+                format!(
+                    "a file of {largest} bytes is to be restored and this process may only write {limit}"
+                ),
                 "raise the limit of file sizes (ulimit -f)",
             ));
         }

@@ -33,9 +33,13 @@ pub(crate) enum Failure {
 /// Errors after which nothing else would work either.
 fn classify(errno: Errno) -> Failure {
     match errno {
-        Errno::NOSPC | Errno::DQUOT | Errno::MFILE | Errno::NFILE | Errno::NOMEM | Errno::ROFS | Errno::IO => {
-            Failure::Fatal(Error::io("staging a file; the workspace was not touched", errno))
-        }
+        Errno::NOSPC
+        | Errno::DQUOT
+        | Errno::MFILE
+        | Errno::NFILE
+        | Errno::NOMEM
+        | Errno::ROFS
+        | Errno::IO => Failure::Fatal(Error::io("staging a file; the workspace was not touched", errno)),
         _ => Failure::Refused(errno),
     }
 }
@@ -134,7 +138,9 @@ impl<'a> Source<'a> {
                 Segment::Data { length, hash } => {
                     let bytes = self.objects.read(*hash, *length).map_err(from_store)?;
                     if bytes.len() as u64 != *length {
-                        return Err(Failure::Damaged(Error::corrupt("a stored part of a file has another length")));
+                        return Err(Failure::Damaged(Error::corrupt(
+                            "a stored part of a file has another length",
+                        )));
                     }
                     write_at(fd, &bytes, offset)?;
                     offset += length;

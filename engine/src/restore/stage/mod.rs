@@ -6,8 +6,8 @@ mod build;
 mod check;
 mod leaf;
 
-pub(super) use area::{Area, sweep};
 pub use area::is_stage_name;
+pub(super) use area::{Area, sweep};
 pub(super) use build::{SYNC_SINGLY, Slot, Staged, build};
 pub(super) use check::check_space;
 pub(super) use leaf::{Source, wanted_xattrs};

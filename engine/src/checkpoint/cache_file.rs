@@ -1,0 +1,198 @@
+//! The stat cache on disk: one file of records that only grows, and a head that says where its root is.
+//!
+//! The head names the checkpoint that the records mirror: as long as that one is there, every object that a record counts on is
+//! there too. None of it is synced: a damaged record is read as missing, and the walk reads the files again.
+
+use std::fs::File;
+use std::os::unix::fs::FileExt;
+use std::path::PathBuf;
+use std::sync::{Mutex, PoisonError};
+
+use serde::{Deserialize, Serialize};
+use turnback_core::CheckpointId;
+
+use super::workspace::{Workspace, make_private};
+use crate::error::{Error, Result};
+use crate::store::{Durability, FORMAT_VERSION, Identity, Layout, unseal, write_sealed};
+use crate::tree::{CacheReader, CacheRef, CacheWriter, Rules, compact};
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+struct Head {
+    format: u32,
+    /// The checkpoint that the records mirror.
+    base: String,
+    /// The root directory that was walked.
+    identity: Identity,
+    /// The file with the records.
+    data: String,
+    /// How many of its bytes count.
+    length: u64,
+    /// How many counted when it was last without dead records.
+    clean_length: u64,
+    /// The root's record.
+    root: (u64, u32),
+}
+
+/// Files up to this length are not worth compacting.
+const SMALL: u64 = 1 << 20;
+
+/// The stat cache of one workspace under one set of rules.
+pub(super) struct CacheFile {
+    directory: PathBuf,
+    stem: String,
+    head: Option<(Head, File)>,
+}
+
+impl CacheFile {
+    /// Opens the cache; without a usable one, it is as if there were none.
+    pub(super) fn open(
+        layout: &Layout,
+        workspace: &Workspace,
+        rules: &Rules,
+        identity: Identity,
+        is_there: impl Fn(CheckpointId) -> bool,
+    ) -> Self {
+        let directory = layout.workspace(workspace.id.as_str());
+        let stem = rules.fingerprint().to_hex().0[..16].to_owned();
+        let head = load(&directory, &stem)
+            .filter(|(head, _)| head.identity == identity && head.base.parse().is_ok_and(&is_there));
+        Self { directory, stem, head }
+    }
+
+    /// What the walk reads.
+    pub(super) fn source(&self) -> Option<(&dyn CacheReader, CacheRef)> {
+        let (head, _) = self.head.as_ref()?;
+        Some((self, CacheRef { offset: head.root.0, length: head.root.1 }))
+    }
+
+    /// Forgets what was read, so that the next walk reads everything.
+    pub(super) fn forget(&mut self) {
+        self.head = None;
+    }
+
+    /// What the walk writes to.
+    pub(super) fn appender(&self) -> Appender {
+        let base = self.head.as_ref().map_or(0, |(head, _)| head.length);
+        Appender(Mutex::new((base, Vec::new())))
+    }
+
+    /// Makes the new records count, as a mirror of `base`. The workspace's lock must be held.
+    pub(super) fn commit(
+        self,
+        layout: &Layout,
+        appender: Appender,
+        root: CacheRef,
+        base: CheckpointId,
+        identity: Identity,
+    ) -> Result<()> {
+        make_private(&self.directory)?;
+        let (offset, records) = appender.0.into_inner().unwrap_or_else(PoisonError::into_inner);
+        let (data, clean_length) = match &self.head {
+            Some((head, _)) => (head.data.clone(), head.clean_length),
+            None => (format!("{}-{base}.records", self.stem), records.len() as u64),
+        };
+        let file = std::fs::OpenOptions::new()
+            .write(true)
+            .read(true)
+            .create(true)
+            .truncate(false)
+            .open(self.directory.join(&data))
+            .map_err(|e| Error::io("opening the stat cache", e))?;
+        // What a killed process appended behind the counted bytes goes.
+        file.set_len(offset)
+            .and_then(|()| file.write_all_at(&records, offset))
+            .map_err(|e| Error::io("writing the stat cache", e))?;
+        let mut head = Head {
+            format: FORMAT_VERSION,
+            base: base.to_string(),
+            identity,
+            data,
+            length: offset + records.len() as u64,
+            clean_length,
+            root: (root.offset, root.length),
+        };
+        if head.length > SMALL && head.length > head.clean_length.saturating_mul(3) {
+            if let Some(clean) = rewritten(&self.directory, &self.stem, &head, &file)? {
+                head = clean;
+            }
+        }
+        let tmp = layout.tmp().join(format!("head-{base}"));
+        write_sealed(&self.directory.join(format!("{}.head", self.stem)), &tmp, &head, Durability::Process)?;
+        self.remove_others(&head.data)
+    }
+
+    fn remove_others(&self, keep: &str) -> Result<()> {
+        let listing = |e| Error::io("listing the stat caches of a workspace", e);
+        for entry in std::fs::read_dir(&self.directory).map_err(listing)? {
+            let entry = entry.map_err(listing)?;
+            let name = entry.file_name();
+            let name = name.to_string_lossy();
+            if name.starts_with(&self.stem) && name.ends_with(".records") && name != keep {
+                std::fs::remove_file(entry.path()).map_err(|e| Error::io("removing an old stat cache", e))?;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// A copy of the records that count, in a new file.
+fn rewritten(directory: &std::path::Path, stem: &str, head: &Head, file: &File) -> Result<Option<Head>> {
+    let appender = Appender(Mutex::new((0, Vec::new())));
+    let root = CacheRef { offset: head.root.0, length: head.root.1 };
+    let Some(root) = compact(&Records { file, length: head.length }, root, &appender)? else {
+        return Ok(None);
+    };
+    let (_, records) = appender.0.into_inner().unwrap_or_else(PoisonError::into_inner);
+    let data = format!("{stem}-{}-clean.records", head.base);
+    std::fs::write(directory.join(&data), &records).map_err(|e| Error::io("writing the stat cache", e))?;
+    let length = records.len() as u64;
+    Ok(Some(Head { data, length, clean_length: length, root: (root.offset, root.length), ..head.clone() }))
+}
+
+fn load(directory: &std::path::Path, stem: &str) -> Option<(Head, File)> {
+    let bytes = std::fs::read(directory.join(format!("{stem}.head"))).ok()?;
+    let head: Head = unseal(&bytes).ok()?;
+    if head.data.contains('/') {
+        return None;
+    }
+    let file = File::open(directory.join(&head.data)).ok()?;
+    Some((head, file))
+}
+
+struct Records<'a> {
+    file: &'a File,
+    length: u64,
+}
+
+impl CacheReader for Records<'_> {
+    fn read(&self, at: CacheRef) -> Option<Vec<u8>> {
+        let end = at.offset.checked_add(u64::from(at.length))?;
+        if end > self.length {
+            return None;
+        }
+        let mut bytes = vec![0; at.length as usize];
+        self.file.read_exact_at(&mut bytes, at.offset).ok()?;
+        Some(bytes)
+    }
+}
+
+impl CacheReader for CacheFile {
+    fn read(&self, at: CacheRef) -> Option<Vec<u8>> {
+        let (head, file) = self.head.as_ref()?;
+        Records { file, length: head.length }.read(at)
+    }
+}
+
+/// Gathers the records of a walk: where the file ends, and what goes behind it.
+pub(super) struct Appender(Mutex<(u64, Vec<u8>)>);
+
+impl CacheWriter for Appender {
+    fn append(&self, record: &[u8]) -> Result<CacheRef> {
+        let length = u32::try_from(record.len())
+            .map_err(|_| Error::corrupt("a directory is too wide for the stat cache"))?;
+        let mut state = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let offset = state.0 + state.1.len() as u64;
+        state.1.extend_from_slice(record);
+        Ok(CacheRef { offset, length })
+    }
+}

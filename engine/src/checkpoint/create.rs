@@ -1,0 +1,240 @@
+//! Taking a checkpoint: walk, store, publish.
+
+use std::os::fd::OwnedFd;
+use std::sync::Arc;
+
+use turnback_core::{CheckpointId, Millis, Phase, PlanId};
+
+use super::cache_file::{Appender, CacheFile};
+use super::manager::{Inner, Manager};
+use super::types::{Checkpoint, CreateRequest};
+use super::workspace::{Workspace, identity};
+use crate::context::Context;
+use crate::error::{Code, Error, Result};
+use crate::model::Objects;
+use crate::restore::is_stage_name;
+use crate::store::{
+    CoverageRecord, Draft, FORMAT_VERSION, Identity, LossyPath, Marks, Published, Record, RollbackOf,
+    RootRecord, RulesRecord, UncoveredRecord,
+};
+use crate::tree::{CacheWriter, Limits, Rules, Sink, Walk, Walked, encode_uncovered};
+
+/// How many uncovered paths stand in the record itself.
+const LISTED: usize = 100;
+
+/// What a new checkpoint is, apart from its content.
+pub(super) struct Purpose<'a> {
+    pub(super) plan_id: &'a PlanId,
+    pub(super) phase: Phase,
+    pub(super) metadata: std::collections::BTreeMap<String, String>,
+    pub(super) label: Option<String>,
+    pub(super) rollback_of: Option<RollbackOf>,
+}
+
+/// A walked workspace whose checkpoint is not published yet.
+pub(super) struct Taken<'a> {
+    pub(super) walked: Walked,
+    pub(super) identity: Identity,
+    draft: Draft<'a>,
+    cache: CacheFile,
+    appender: Appender,
+    rules: RulesRecord,
+}
+
+impl Manager {
+    /// Takes a checkpoint of a directory (C3, C4).
+    ///
+    /// # Errors
+    /// `NOT_FOUND`, `NOT_A_DIRECTORY`, `PERMISSION_DENIED` for the directory; `TOO_BROAD`, `STORE_NESTED`, `STORE_FORMAT`, `BUSY`,
+    /// `DISK_FULL`, `ABORTED`, `TIMED_OUT`, `IO`. Nothing is left behind and nothing is published then.
+    pub fn create(
+        &self,
+        directory: &std::path::Path,
+        request: CreateRequest,
+        ctx: &Context,
+    ) -> Result<Checkpoint> {
+        let inner = self.open_inner()?;
+        inner.store.require_writable()?;
+        let workspace = Workspace::resolve(directory)?;
+        workspace.check_scope(inner.layout(), request.allow_broad)?;
+        let rules = RulesRecord {
+            exclude: request.exclude,
+            exclude_ignored: request.exclude_ignored,
+            max_file_bytes: request.max_file_bytes,
+        };
+        let _workspace = inner.lock_workspace(&workspace, ctx)?;
+        let _store = inner.share_store(ctx)?;
+        let root = workspace.open()?;
+        let limits = Limits { max_files: request.max_files };
+        let taken = inner.take(&workspace, root, rules, limits, ctx)?;
+        let purpose = Purpose {
+            plan_id: &request.plan_id,
+            phase: request.phase,
+            metadata: request.metadata,
+            label: request.label,
+            rollback_of: None,
+        };
+        let published = inner.publish(&workspace, taken, purpose, ctx)?;
+        Ok(Checkpoint::of(&published, inner.layout()))
+    }
+}
+
+impl Inner {
+    /// Walks a workspace into a draft. Both locks must be held.
+    pub(super) fn take(
+        &self,
+        workspace: &Workspace,
+        root: OwnedFd,
+        rules: RulesRecord,
+        limits: Limits,
+        ctx: &Context,
+    ) -> Result<Taken<'_>> {
+        let identity = identity(&root)?;
+        let checked = Rules::new(&rules.exclude, rules.exclude_ignored, rules.max_file_bytes)?;
+        let mut cache = self.cache(workspace, &checked, identity);
+        loop {
+            let draft = Draft::begin(self.layout(), &self.packs, self.durability)?;
+            let appender = cache.appender();
+            let root = root.try_clone().map_err(|e| Error::io("duplicating the root's descriptor", e))?;
+            let used_cache = cache.source().is_some();
+            let walk = self.walk(root, &cache, Some(&appender), &draft, &self.packs, &checked, limits, ctx);
+            match walk.run(self.pool()?) {
+                Ok(walked) => return Ok(Taken { walked, identity, draft, cache, appender, rules }),
+                // The cache counted on a manifest that cannot be read: everything is read again.
+                Err(error) if error.code() == Code::Corrupt && used_cache => {
+                    tracing::warn!(%error, "the last checkpoint is damaged; the workspace is read anew");
+                    cache.forget();
+                }
+                Err(error) => return Err(error),
+            }
+        }
+    }
+
+    pub(super) fn cache(&self, workspace: &Workspace, rules: &Rules, identity: Identity) -> CacheFile {
+        let is_there = |id: CheckpointId| matches!(self.catalog.get(id), Ok(Some(_)));
+        CacheFile::open(self.layout(), workspace, rules, identity, is_there)
+    }
+
+    #[allow(clippy::too_many_arguments, reason = "the parts of one struct, each from another owner")]
+    pub(super) fn walk<'a>(
+        &self,
+        root: OwnedFd,
+        cache: &'a CacheFile,
+        new_cache: Option<&'a dyn CacheWriter>,
+        sink: &'a dyn Sink,
+        objects: &'a dyn Objects,
+        rules: &'a Rules,
+        limits: Limits,
+        ctx: &'a Context,
+    ) -> Walk<'a> {
+        Walk {
+            root,
+            cache: cache.source(),
+            objects,
+            new_cache,
+            sink,
+            rules,
+            limits,
+            strict: self.strict,
+            is_ours: is_stage_name,
+            ctx,
+        }
+    }
+
+    /// Publishes a draft and makes its stat cache count.
+    pub(super) fn publish(
+        &self,
+        workspace: &Workspace,
+        taken: Taken<'_>,
+        purpose: Purpose<'_>,
+        ctx: &Context,
+    ) -> Result<Arc<Published>> {
+        let Taken { walked, identity, draft, cache, appender, rules } = taken;
+        let id = self.next_id()?;
+        let mut record = self.record(workspace, id, &walked, identity, rules, &purpose, &draft)?;
+        let marks =
+            purpose.label.map(|label| Marks { format: FORMAT_VERSION, label: Some(label), pinned: false });
+        ctx.check()?;
+        draft.publish(id, &mut record, marks.as_ref())?;
+        self.packs.refresh()?;
+        if let Some(root) = walked.cache {
+            // The checkpoint is published: a cache that cannot be written costs time, not data.
+            if let Err(error) = cache.commit(self.layout(), appender, root, id, identity) {
+                tracing::warn!(%error, "the stat cache cannot be written; the next checkpoint reads everything");
+            }
+        }
+        self.catalog.require(id)
+    }
+
+    #[allow(clippy::too_many_arguments, reason = "everything that stands in a record")]
+    fn record(
+        &self,
+        workspace: &Workspace,
+        id: CheckpointId,
+        walked: &Walked,
+        identity: Identity,
+        rules: RulesRecord,
+        purpose: &Purpose<'_>,
+        draft: &Draft<'_>,
+    ) -> Result<Record> {
+        use std::os::unix::ffi::OsStrExt;
+        let picture = &walked.picture;
+        let links = if picture.links.is_empty() { None } else { Some(draft.put(&picture.links.encode())?) };
+        let all = if walked.uncovered.len() > LISTED {
+            Some(draft.put(&encode_uncovered(&walked.uncovered))?)
+        } else {
+            None
+        };
+        Ok(Record {
+            format: FORMAT_VERSION,
+            id: id.to_string(),
+            sandbox_id: workspace.id.to_string(),
+            plan_id: purpose.plan_id.to_string(),
+            phase: purpose.phase.as_str().to_owned(),
+            created_at_ms: now().as_u64(),
+            metadata: purpose.metadata.clone(),
+            workspace: LossyPath::new(workspace.path.as_os_str().as_bytes()),
+            identity,
+            root: RootRecord::new(&picture.root),
+            manifest: picture.manifest.to_hex().0,
+            links: links.map(|h| h.to_hex().0),
+            coverage: CoverageRecord {
+                files: walked.totals.files,
+                bytes: walked.totals.bytes,
+                complete: walked.uncovered.iter().all(|u| u.reason.leaves_complete()),
+                changing: walked.totals.changing,
+                uncovered_count: walked.uncovered.len() as u64,
+                uncovered: walked.uncovered.iter().take(LISTED).map(UncoveredRecord::new).collect(),
+                all: all.map(|h| h.to_hex().0),
+            },
+            rules,
+            rollback_of: purpose.rollback_of.clone(),
+            stored_bytes: 0,
+        })
+    }
+
+    /// An id that sorts after all others of the store, also when the clock was set back (input 58).
+    fn next_id(&self) -> Result<CheckpointId> {
+        let mut random = [0u8; 10];
+        getrandom::fill(&mut random).map_err(|e| {
+            Error::new(Code::Io, format!("no random bytes from the system: {e}"), "try again")
+        })?;
+        let last = self.catalog.ids()?.into_iter().max();
+        if let Some(last) = last.filter(|last| last.created_at() >= now()) {
+            let mut step = [0u8; 8];
+            step.copy_from_slice(&random[..8]);
+            let next =
+                u128::from_be_bytes(last.to_bytes()).saturating_add(1 + u128::from(u64::from_be_bytes(step)));
+            return Ok(CheckpointId::from_bytes(next.to_be_bytes()));
+        }
+        CheckpointId::from_parts(now(), random).map_err(|e| {
+            Error::new(Code::Io, "the machine's clock is out of range", "set the clock").because(e)
+        })
+    }
+}
+
+/// Milliseconds since the epoch.
+pub(super) fn now() -> Millis {
+    let elapsed = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap_or_default();
+    Millis::since_epoch(u64::try_from(elapsed.as_millis()).unwrap_or(u64::MAX))
+}

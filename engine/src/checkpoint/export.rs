@@ -1,0 +1,61 @@
+//! Exporting: a plain copy of a checkpoint in a new directory (C9).
+
+use std::path::Path;
+
+use turnback_core::CheckpointId;
+
+use super::manager::Manager;
+use super::workspace::Workspace;
+use crate::context::Context;
+use crate::error::{Code, Error, Result};
+use crate::restore::{GitMode, PlanOptions, Root, Target, plan};
+
+impl Manager {
+    /// Makes a plain copy of a checkpoint; the directory must be missing or empty.
+    ///
+    /// # Errors
+    /// `NOT_FOUND`, `CONFLICT` when the directory is not empty, `CORRUPT` when something cannot be restored, `STORE_NESTED`,
+    /// `DISK_FULL`, `PERMISSION_DENIED`, `ABORTED`, `TIMED_OUT`, `IO`.
+    pub fn export(&self, id: CheckpointId, directory: &Path, ctx: &Context) -> Result<()> {
+        let inner = self.open_inner()?;
+        let published = inner.catalog.require(id)?;
+        let target = Workspace::resolve_missing(directory)?;
+        target.check_scope(inner.layout(), true)?;
+        let _store = inner.share_store(ctx)?;
+        let picture = published.parsed.picture(&inner.packs)?;
+        let root = target.open_if_there()?;
+        if root.is_some() {
+            let mut entries = std::fs::read_dir(&target.path)
+                .map_err(|e| Error::io("listing the target directory", e).at(&target.path))?;
+            if entries.next().is_some() {
+                return Err(Error::new(
+                    Code::Conflict,
+                    "the target directory is not empty",
+                    "give a new or an empty directory",
+                )
+                .at(&target.path));
+            }
+        }
+        let options = PlanOptions { git: GitMode::Exact, paths: None };
+        let plan = plan(None, &picture, &inner.packs, &options, ctx)?;
+        let root = root.map(|fd| Root::from_fd(fd, &target.path)).transpose()?;
+        let place = match &root {
+            Some(root) => Target::Existing(root),
+            None => Target::Missing(&target.path),
+        };
+        let applied = inner.apply_to(place, &plan, &inner.packs, ctx)?;
+        let uncovered = plan.not_restorable().len();
+        match applied.not_restorable.len().checked_sub(uncovered) {
+            None | Some(0) => Ok(()),
+            Some(failed) => {
+                let first = applied.not_restorable.iter().find(|u| !plan.not_restorable().contains(u));
+                let path = first.map(|u| format!("`{}` ({})", u.path, u.reason.as_str())).unwrap_or_default();
+                Err(Error::new(
+                    Code::Corrupt,
+                    format!("{failed} paths could not be exported, the first one is {path}"),
+                    "the others are there; run `turnback verify`",
+                ))
+            }
+        }
+    }
+}

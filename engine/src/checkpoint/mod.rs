@@ -1,0 +1,15 @@
+//! Checkpoints: the manager with everything that users call, and the records it gives them.
+
+mod cache_file;
+mod create;
+mod export;
+mod manager;
+mod query;
+mod rollback;
+mod types;
+mod workspace;
+
+pub use manager::{Manager, OpenOptions};
+pub use query::DiffTo;
+pub use rollback::RollbackRequest;
+pub use types::{Checkpoint, Coverage, CreateRequest, Listed, Listing, UsageReport};

@@ -1,0 +1,303 @@
+//! Reading: list, get, diff, files, coverage, verify, usage; and what lies beside a record.
+
+use std::collections::BTreeSet;
+
+use turnback_core::{CheckpointId, SandboxId};
+
+use super::create::now;
+use super::manager::{Inner, Manager, STORE_PATIENCE};
+use super::types::{Checkpoint, Listed, Listing, UsageReport};
+use super::workspace::{Workspace, identity};
+use crate::change::Change;
+use crate::context::Context;
+use crate::error::{Code, Error, Result};
+use crate::model::{Content, Node, Objects, Picture, RelPath, Segment, Uncovered, decode_segments};
+use crate::store::{
+    FileLock, LockKind, Marks, Patience, Preview, Published, VerifyReport, collect, disk_usage,
+    freed_by_delete, verify,
+};
+use crate::tree::{Limits, Rules, Sink, changes, decode_uncovered, differences, lookup};
+
+/// What a checkpoint is compared with.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum DiffTo {
+    /// The workspace as it is now.
+    Now,
+    /// Another checkpoint of the same workspace.
+    Checkpoint(CheckpointId),
+}
+
+/// The longest file that is read into memory at once.
+const MAX_READ: u64 = 1 << 31;
+
+impl Manager {
+    /// The checkpoints of one sandbox or workspace, or all of them; oldest first.
+    ///
+    /// # Errors
+    /// `IO` when the store cannot be listed. Damaged records are part of the result.
+    pub fn list(&self, sandbox: Option<&SandboxId>) -> Result<Listing> {
+        let inner = self.open_inner()?;
+        let (all, damaged) = inner.catalog.all()?;
+        let mut checkpoints = Vec::new();
+        for published in all.iter().filter(|c| sandbox.is_none_or(|s| *s == c.parsed.sandbox_id)) {
+            let marks = match inner.catalog.marks(published.parsed.id) {
+                Ok(marks) => marks,
+                Err(error) => {
+                    tracing::warn!(%error, "the label of a checkpoint is damaged");
+                    Marks::default()
+                }
+            };
+            checkpoints.push(Listed {
+                checkpoint: Checkpoint::of(published, inner.layout()),
+                label: marks.label,
+                pinned: marks.pinned,
+                bytes: published.record.stored_bytes,
+            });
+        }
+        Ok(Listing { checkpoints, damaged })
+    }
+
+    /// One checkpoint.
+    ///
+    /// # Errors
+    /// `CORRUPT` when its record is damaged.
+    pub fn get(&self, id: CheckpointId) -> Result<Option<Checkpoint>> {
+        let inner = self.open_inner()?;
+        Ok(inner.catalog.get(id)?.map(|published| Checkpoint::of(&published, inner.layout())))
+    }
+
+    /// Deletes a checkpoint; what only it held is gone from the disk. `false` when there is none of that id.
+    ///
+    /// # Errors
+    /// `BUSY` when the store is in use all the time, `CORRUPT` when another checkpoint cannot be read (nobody knows then what it
+    /// needs), `STORE_FORMAT`, `IO`.
+    pub fn delete(&self, id: CheckpointId) -> Result<bool> {
+        let inner = self.open_inner()?;
+        inner.store.require_writable()?;
+        let ctx = Context::default();
+        let path = inner.layout().store_lock();
+        let _lock = FileLock::acquire(&path, LockKind::Exclusive, Patience::Wait(STORE_PATIENCE), &ctx)?;
+        if !inner.catalog.ids()?.contains(&id) {
+            return Ok(false);
+        }
+        collect(inner.layout(), &inner.catalog, &inner.packs, Some(id), &ctx)?;
+        Ok(true)
+    }
+
+    /// All uncovered paths of a checkpoint.
+    ///
+    /// # Errors
+    /// `NOT_FOUND`, `CORRUPT`.
+    pub fn coverage(&self, id: CheckpointId) -> Result<Vec<Uncovered>> {
+        let inner = self.open_inner()?;
+        let _store = inner.share_store(&Context::default())?;
+        let published = inner.catalog.require(id)?;
+        match published.parsed.all_uncovered {
+            None => Ok(published.parsed.uncovered.clone()),
+            Some(hash) => decode_uncovered(&inner.packs.read(hash, u64::MAX)?)
+                .map_err(|e| Error::corrupt("the list of uncovered paths is malformed").because(e)),
+        }
+    }
+
+    /// What changed from a checkpoint to another one, or to now. Reads the workspace under the checkpoint's own rules.
+    ///
+    /// # Errors
+    /// `NOT_FOUND`, `CORRUPT`, `WORKSPACE_MISMATCH` for checkpoints of different workspaces, `ABORTED`, `TIMED_OUT`, `IO`.
+    pub fn diff(&self, from: CheckpointId, to: DiffTo, ctx: &Context) -> Result<Vec<Change>> {
+        let inner = self.open_inner()?;
+        let _store = inner.share_store(ctx)?;
+        let from = inner.catalog.require(from)?;
+        let before = from.parsed.picture(&inner.packs)?;
+        let preview = Preview::new(&inner.packs);
+        let after = match to {
+            DiffTo::Now => inner.picture_now(&from, &preview, ctx)?,
+            DiffTo::Checkpoint(id) => {
+                let to = inner.catalog.require(id)?;
+                if to.parsed.sandbox_id != from.parsed.sandbox_id {
+                    return Err(Error::new(
+                        Code::WorkspaceMismatch,
+                        "the two checkpoints are of different workspaces",
+                        "compare checkpoints of one workspace",
+                    ));
+                }
+                to.parsed.picture(&inner.packs)?
+            }
+        };
+        Ok(changes(&differences(&before, &after, &preview, ctx)?))
+    }
+
+    /// The bytes of a file as a checkpoint has them.
+    ///
+    /// # Errors
+    /// `NOT_FOUND` when the checkpoint has no such path, `INVALID_ARGUMENT` when it is no file or longer than 2 GiB, `CORRUPT`.
+    pub fn read_file(&self, id: CheckpointId, path: &RelPath) -> Result<Vec<u8>> {
+        let inner = self.open_inner()?;
+        let _store = inner.share_store(&Context::default())?;
+        let published = inner.catalog.require(id)?;
+        let picture = published.parsed.picture(&inner.packs)?;
+        let entry = lookup(&picture, path, &inner.packs)?;
+        let no_file = |what: &str| {
+            Error::new(Code::InvalidArgument, format!("`{path}` is {what} in this checkpoint"), "name a file")
+        };
+        match entry.map(|e| e.node) {
+            None if path.is_root() => Err(no_file("the root")),
+            None => Err(Error::new(
+                Code::NotFound,
+                format!("the checkpoint has no `{path}`"),
+                "paths are relative to the workspace",
+            )),
+            Some(Node::File { size, .. }) if size > MAX_READ => Err(no_file("too long to be read at once")),
+            Some(Node::File { size, content, .. }) => contents(&inner.packs, size, content),
+            Some(Node::Directory { .. }) => Err(no_file("a directory")),
+            Some(Node::Symlink { .. }) => Err(no_file("a symbolic link")),
+            Some(Node::Fifo) => Err(no_file("a named pipe")),
+            Some(Node::Uncovered { reason, .. }) => Err(Error::new(
+                Code::NotFound,
+                format!("`{path}` is not covered by this checkpoint: {}", reason.as_str()),
+                "see `turnback show` for what is not covered",
+            )),
+        }
+    }
+
+    /// Reads everything that one checkpoint or all of them need and compares it with its address.
+    ///
+    /// # Errors
+    /// `NOT_FOUND`, `ABORTED`, `TIMED_OUT`, `IO`. Damage is part of the report.
+    pub fn verify(&self, id: Option<CheckpointId>, ctx: &Context) -> Result<VerifyReport> {
+        let inner = self.open_inner()?;
+        let _store = inner.share_store(ctx)?;
+        let (checkpoints, damaged) = match id {
+            None => inner.catalog.all()?,
+            Some(id) => match inner.catalog.get(id) {
+                Ok(Some(one)) => (vec![one], Vec::new()),
+                Ok(None) => (vec![inner.catalog.require(id)?], Vec::new()),
+                Err(error) => {
+                    let reason = error.to_string();
+                    let damaged = crate::store::Damaged { checkpoint_id: id.to_string(), path: None, reason };
+                    (Vec::new(), vec![damaged])
+                }
+            },
+        };
+        let mut report = verify(inner.layout(), &inner.packs, &inner.catalog, &checkpoints, ctx)?;
+        report.checked += damaged.len() as u64;
+        report.damaged.extend(damaged);
+        Ok(report)
+    }
+
+    /// How large the store is, and what deleting each checkpoint would free.
+    ///
+    /// # Errors
+    /// `CORRUPT` when a manifest cannot be read, `IO`.
+    pub fn usage(&self) -> Result<UsageReport> {
+        let inner = self.open_inner()?;
+        let ctx = Context::default();
+        let _store = inner.share_store(&ctx)?;
+        let root = inner.layout().root();
+        let store_bytes = disk_usage(root)?;
+        let fs = rustix::fs::statvfs(root).map_err(|e| Error::io("examining the store's file system", e))?;
+        let (all, _) = inner.catalog.all()?;
+        Ok(UsageReport {
+            store_bytes,
+            max_bytes: store_bytes.saturating_add(fs.f_bavail.saturating_mul(fs.f_frsize)),
+            checkpoints: freed_by_delete(inner.layout(), &inner.packs, &all, &ctx)?,
+        })
+    }
+
+    /// Gives a checkpoint a name for people, or takes it away.
+    ///
+    /// # Errors
+    /// `NOT_FOUND`, `CORRUPT`, `IO`.
+    pub fn set_label(&self, id: CheckpointId, label: Option<&str>) -> Result<()> {
+        self.change_marks(id, |marks| marks.label = label.map(str::to_owned))
+    }
+
+    /// Pins a checkpoint, so that retention leaves it alone, or unpins it.
+    ///
+    /// # Errors
+    /// `NOT_FOUND`, `CORRUPT`, `IO`.
+    pub fn set_pinned(&self, id: CheckpointId, pinned: bool) -> Result<()> {
+        self.change_marks(id, |marks| marks.pinned = pinned)
+    }
+
+    fn change_marks(&self, id: CheckpointId, change: impl FnOnce(&mut Marks)) -> Result<()> {
+        let inner = self.open_inner()?;
+        inner.store.require_writable()?;
+        let ctx = Context::default();
+        let published = inner.catalog.require(id)?;
+        let workspace = Workspace::at(published.parsed.workspace.clone())?;
+        // Two who change the marks of one checkpoint must not lose one another's change.
+        let _workspace = inner.lock_workspace(&workspace, &ctx)?;
+        let _store = inner.share_store(&ctx)?;
+        let mut marks = inner.catalog.marks(id)?;
+        change(&mut marks);
+        inner.catalog.set_marks(id, &marks, inner.durability)
+    }
+}
+
+impl Inner {
+    /// The workspace of a checkpoint as it is now, without storing anything; empty when its root is gone.
+    pub(super) fn picture_now(
+        &self,
+        of: &Published,
+        preview: &Preview<'_>,
+        ctx: &Context,
+    ) -> Result<Picture> {
+        let workspace = Workspace::at(of.parsed.workspace.clone())?;
+        match workspace.open_if_there()? {
+            Some(root) => self.preview(&workspace, root, of, preview, ctx).map(|(picture, _)| picture),
+            None => Ok(Picture {
+                root: of.parsed.root.clone(),
+                manifest: preview.put_directory(&[])?,
+                links: crate::model::LinkGroups::default(),
+            }),
+        }
+    }
+
+    /// Walks a workspace under a checkpoint's rules without storing anything.
+    pub(super) fn preview(
+        &self,
+        workspace: &Workspace,
+        root: std::os::fd::OwnedFd,
+        of: &Published,
+        preview: &Preview<'_>,
+        ctx: &Context,
+    ) -> Result<(Picture, BTreeSet<Uncovered>)> {
+        let started = now();
+        let record = &of.record.rules;
+        let rules = Rules::new(&record.exclude, record.exclude_ignored, record.max_file_bytes)?;
+        let identity = identity(&root)?;
+        let mut cache = self.cache(workspace, &rules, identity);
+        loop {
+            let root = root.try_clone().map_err(|e| Error::io("duplicating the root's descriptor", e))?;
+            let used_cache = cache.source().is_some();
+            let walk = self.walk(root, &cache, None, preview, &self.packs, &rules, Limits::default(), ctx);
+            match walk.run(self.pool()?) {
+                Ok(walked) => {
+                    tracing::debug!(ms = now().since(started).as_u64(), "walked without storing");
+                    return Ok((walked.picture, walked.uncovered.into_iter().collect()));
+                }
+                Err(error) if error.code() == Code::Corrupt && used_cache => cache.forget(),
+                Err(error) => return Err(error),
+            }
+        }
+    }
+}
+
+/// All bytes of a file.
+fn contents(objects: &dyn Objects, size: u64, content: Content) -> Result<Vec<u8>> {
+    match content {
+        Content::Blob(hash) => objects.read(hash, size.max(Segment::MAX_DATA)),
+        Content::Segments(hash) => {
+            let segments = decode_segments(&objects.read(hash, u64::MAX)?, size)
+                .map_err(|e| Error::corrupt("a list of segments is malformed").because(e))?;
+            let mut bytes = Vec::new();
+            for segment in segments {
+                match segment {
+                    Segment::Hole { length } => bytes.resize(bytes.len() + length as usize, 0),
+                    Segment::Data { length, hash } => bytes.extend(objects.read(hash, length)?),
+                }
+            }
+            Ok(bytes)
+        }
+    }
+}

@@ -1,0 +1,194 @@
+//! A workspace: the directory that is checkpointed, its id, its identity, and whether it may be checkpointed at all (C5, C16).
+
+use std::os::fd::{AsFd, OwnedFd};
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+
+use rustix::io::Errno;
+use serde::{Deserialize, Serialize};
+use turnback_core::SandboxId;
+
+use crate::error::{Code, Error, Result};
+use crate::model::Hash;
+use crate::store::{Durability, FORMAT_VERSION, Identity, Layout, unseal, write_sealed};
+use crate::tree::sys;
+
+/// A directory by its canonical path; it need not exist.
+#[derive(Debug, Clone)]
+pub(super) struct Workspace {
+    pub(super) path: PathBuf,
+    pub(super) id: SandboxId,
+}
+
+/// Roots that we made ourselves in place of others: they count as the same workspace.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+struct Lineage {
+    format: u32,
+    same: Vec<Identity>,
+}
+
+impl Workspace {
+    /// Resolves a path that has to be a directory; links are resolved once, here.
+    pub(super) fn resolve(directory: &Path) -> Result<Self> {
+        if directory.as_os_str().is_empty() {
+            return Err(Error::new(
+                Code::InvalidArgument,
+                "the directory's path is empty",
+                "give a directory",
+            ));
+        }
+        let path = std::fs::canonicalize(directory).map_err(|e| no_directory(e, directory))?;
+        let metadata =
+            std::fs::metadata(&path).map_err(|e| Error::io("examining the directory", e).at(&path))?;
+        if !metadata.is_dir() {
+            return Err(not_a_directory(directory));
+        }
+        Self::at(path)
+    }
+
+    /// Resolves a path that may be missing: its parent is resolved, its name taken as it is.
+    pub(super) fn resolve_missing(directory: &Path) -> Result<Self> {
+        if let Ok(found) = std::fs::canonicalize(directory) {
+            return Self::at(found);
+        }
+        let absolute =
+            std::path::absolute(directory).map_err(|e| Error::io("resolving a path", e).at(directory))?;
+        let resolved = match (absolute.parent(), absolute.file_name()) {
+            (Some(parent), Some(name)) => {
+                std::fs::canonicalize(parent).map(|p| p.join(name)).unwrap_or_else(|_| absolute.clone())
+            }
+            _ => absolute,
+        };
+        Self::at(resolved)
+    }
+
+    /// The workspace at a canonical path.
+    pub(super) fn at(path: PathBuf) -> Result<Self> {
+        let hex = Hash::of(path.as_os_str().as_bytes()).to_hex().0;
+        let id = format!("ws-{}", &hex[..32]);
+        let id = id.parse().map_err(|e| {
+            Error::new(Code::InvalidArgument, "the workspace has no id", "please report this").because(e)
+        })?;
+        Ok(Self { path, id })
+    }
+
+    /// Refuses what nobody means to checkpoint (C16), and a store that would lie in itself (input 81).
+    pub(super) fn check_scope(&self, layout: &Layout, allow_broad: bool) -> Result<()> {
+        if !allow_broad {
+            if let Some(what) = self.too_broad() {
+                return Err(Error::new(
+                    Code::TooBroad,
+                    format!("the workspace is {what}"),
+                    "choose the project's own directory, or allow it with `allowBroad`",
+                )
+                .at(&self.path));
+            }
+        }
+        let store = layout.root();
+        if store.starts_with(&self.path) || self.path.starts_with(store) {
+            return Err(Error::new(
+                Code::StoreNested,
+                format!("the store ({}) and the workspace lie in one another", store.display()),
+                "put the store elsewhere, with TURNBACK_STORE or --store",
+            )
+            .at(&self.path));
+        }
+        Ok(())
+    }
+
+    fn too_broad(&self) -> Option<&'static str> {
+        let is = |path: PathBuf| std::fs::canonicalize(path).is_ok_and(|p| p == self.path);
+        if self.path == Path::new("/") {
+            return Some("the whole file system");
+        }
+        let home = std::env::var_os("HOME").map(PathBuf::from).filter(|p| p.is_absolute());
+        if let Some(home) = home.and_then(|p| std::fs::canonicalize(p).ok()) {
+            if home.starts_with(&self.path) {
+                return Some("a home directory, or holds one");
+            }
+        }
+        let temporary = [std::env::temp_dir(), PathBuf::from("/tmp"), PathBuf::from("/var/tmp")];
+        temporary.into_iter().any(is).then_some("the directory for temporary files")
+    }
+
+    /// Opens the root.
+    pub(super) fn open(&self) -> Result<OwnedFd> {
+        sys::open_root(&self.path).map_err(|errno| match errno {
+            Errno::NOTDIR | Errno::LOOP => not_a_directory(&self.path),
+            errno => Error::io("opening the workspace", errno).at(&self.path),
+        })
+    }
+
+    /// Opens the root; `None` when there is none.
+    pub(super) fn open_if_there(&self) -> Result<Option<OwnedFd>> {
+        match self.open() {
+            Ok(fd) => Ok(Some(fd)),
+            Err(error) if error.code() == Code::NotFound => Ok(None),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Notes that we made `new` in place of `old`.
+    pub(super) fn adopt(&self, layout: &Layout, old: Identity, new: Identity) -> Result<()> {
+        let mut lineage = self.lineage(layout);
+        for identity in [old, new] {
+            if !lineage.same.contains(&identity) {
+                lineage.same.push(identity);
+            }
+        }
+        lineage.format = FORMAT_VERSION;
+        let directory = layout.workspace(self.id.as_str());
+        make_private(&directory)?;
+        let tmp = layout.tmp().join(format!("lineage-{}", self.id.as_str()));
+        let removed = std::fs::remove_file(&tmp);
+        tracing::trace!(?removed, "leftover of an earlier lineage");
+        write_sealed(&directory.join("lineage"), &tmp, &lineage, Durability::Power)
+    }
+
+    /// Whether a root is the one that was checkpointed, or one that we made in its place.
+    pub(super) fn is_same_root(&self, layout: &Layout, then: Identity, now: Identity) -> bool {
+        then == now || {
+            let lineage = self.lineage(layout);
+            lineage.same.contains(&then) && lineage.same.contains(&now)
+        }
+    }
+
+    fn lineage(&self, layout: &Layout) -> Lineage {
+        let path = layout.workspace(self.id.as_str()).join("lineage");
+        match std::fs::read(&path) {
+            Ok(bytes) => unseal(&bytes).unwrap_or_else(|error: Error| {
+                tracing::warn!(%error, "what is known of a workspace's earlier roots is damaged");
+                Lineage::default()
+            }),
+            Err(_) => Lineage::default(),
+        }
+    }
+}
+
+/// Makes a directory with its parents, for us alone.
+pub(super) fn make_private(path: &Path) -> Result<()> {
+    use std::os::unix::fs::DirBuilderExt;
+    std::fs::DirBuilder::new()
+        .recursive(true)
+        .mode(0o700)
+        .create(path)
+        .map_err(|e| Error::io("making a directory of the store", e).at(path))
+}
+
+/// The identity of an open root.
+pub(super) fn identity(root: &OwnedFd) -> Result<Identity> {
+    let (ino, born) =
+        sys::birth(root.as_fd()).map_err(|e| Error::io("identifying the workspace's root", e))?;
+    Ok(Identity { ino, born: born.map(|t| (t.sec, t.nsec)) })
+}
+
+fn not_a_directory(path: &Path) -> Error {
+    Error::new(Code::NotADirectory, "the path is not a directory", "give a directory").at(path)
+}
+
+fn no_directory(cause: std::io::Error, path: &Path) -> Error {
+    if cause.kind() == std::io::ErrorKind::NotFound {
+        return Error::new(Code::NotFound, "there is no such directory", "check the path").at(path);
+    }
+    Error::io("resolving the directory", cause).at(path)
+}

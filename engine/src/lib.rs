@@ -1,0 +1,27 @@
+//! The native engine of Turnback: walks a workspace, keeps checkpoints in a content-addressed store, and turns a workspace back to
+//! one exactly. `docs/format.md` draws the store, `ARCHITECTURE.md` the parts.
+//!
+//! Works on Linux. Every public operation blocks; run it on a thread of your own ([`Manager::spawn`]).
+
+mod change;
+mod checkpoint;
+mod context;
+mod error;
+pub mod model;
+pub mod probe;
+mod report;
+pub mod restore;
+pub mod store;
+pub mod tree;
+
+pub use change::{Change, ChangeKind};
+pub use checkpoint::{
+    Checkpoint, Coverage, CreateRequest, DiffTo, Listed, Listing, Manager, OpenOptions, RollbackRequest,
+    UsageReport,
+};
+pub use context::{Cancel, Context, OnProgress, Progress};
+pub use error::{Code, Error, Result};
+pub use model::{Reason, RelPath, Uncovered, escape};
+pub use report::RollbackReport;
+pub use restore::GitMode;
+pub use store::{Damaged, Durability, StoreLocation, VerifyReport};

@@ -1,0 +1,166 @@
+//! The catalog: which checkpoints are published. The directory is the truth; records never change, so they are read once.
+
+use std::collections::HashMap;
+use std::path::Path;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use turnback_core::CheckpointId;
+
+use super::draft::Durability;
+use super::files;
+use super::format::{FORMAT_VERSION, unseal};
+use super::layout::Layout;
+use super::record::{Marks, Parsed, Record};
+use crate::error::{Code, Error, Result};
+use crate::model::RelPath;
+
+/// Something in the store that cannot be used.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Damaged {
+    /// The checkpoint concerned: the name of its directory.
+    pub checkpoint_id: String,
+    /// The path concerned, where it is one.
+    pub path: Option<RelPath>,
+    /// What is wrong.
+    pub reason: String,
+}
+
+/// A published checkpoint.
+#[derive(Debug)]
+pub struct Published {
+    /// As stored.
+    pub record: Record,
+    /// With its types.
+    pub parsed: Parsed,
+}
+
+/// All published checkpoints of a store.
+#[derive(Debug)]
+pub struct Catalog {
+    layout: Layout,
+    read: Mutex<HashMap<CheckpointId, Arc<Published>>>,
+}
+
+const MAX_RECORD: u64 = 16 << 20;
+
+impl Catalog {
+    /// The catalog of a store.
+    #[must_use]
+    pub fn new(layout: Layout) -> Self {
+        Self { layout, read: Mutex::new(HashMap::new()) }
+    }
+
+    /// The ids of all published checkpoints, oldest first.
+    ///
+    /// # Errors
+    /// The system's error.
+    pub fn ids(&self) -> Result<Vec<CheckpointId>> {
+        let names = files::names(&self.layout.checkpoints())?;
+        Ok(names.iter().filter_map(|name| name.parse().ok()).collect())
+    }
+
+    /// One checkpoint; `None` when there is none of that id.
+    ///
+    /// # Errors
+    /// `CORRUPT` when its record is damaged.
+    pub fn get(&self, id: CheckpointId) -> Result<Option<Arc<Published>>> {
+        let directory = self.layout.checkpoint(id);
+        if !files::exists(&directory) {
+            self.cache().remove(&id);
+            return Ok(None);
+        }
+        if let Some(known) = self.cache().get(&id) {
+            return Ok(Some(known.clone()));
+        }
+        let published = Arc::new(read(&directory, id).map_err(|e| named(e, id))?);
+        self.cache().insert(id, published.clone());
+        Ok(Some(published))
+    }
+
+    /// One checkpoint that has to be there.
+    ///
+    /// # Errors
+    /// `NOT_FOUND`, `CORRUPT`.
+    pub fn require(&self, id: CheckpointId) -> Result<Arc<Published>> {
+        self.get(id)?.ok_or_else(|| {
+            Error::new(
+                Code::NotFound,
+                format!("there is no checkpoint {id} in this store"),
+                "see `turnback list` for the checkpoints there are, and check which store is used",
+            )
+        })
+    }
+
+    /// All checkpoints, oldest first, and those that cannot be read.
+    ///
+    /// # Errors
+    /// The system's error when the store cannot be listed.
+    pub fn all(&self) -> Result<(Vec<Arc<Published>>, Vec<Damaged>)> {
+        let mut all = Vec::new();
+        let mut damaged = Vec::new();
+        for id in self.ids()? {
+            match self.get(id) {
+                Ok(Some(published)) => all.push(published),
+                // Deleted since the listing.
+                Ok(None) => {}
+                Err(error) => damaged.push(Damaged {
+                    checkpoint_id: id.to_string(),
+                    path: None,
+                    reason: error.to_string(),
+                }),
+            }
+        }
+        Ok((all, damaged))
+    }
+
+    /// Label and pin of a checkpoint.
+    ///
+    /// # Errors
+    /// `CORRUPT` when they are damaged.
+    pub fn marks(&self, id: CheckpointId) -> Result<Marks> {
+        let path = self.layout.checkpoint(id).join("marks");
+        if !files::exists(&path) {
+            return Ok(Marks { format: FORMAT_VERSION, ..Marks::default() });
+        }
+        unseal(&files::read_file(&path, MAX_RECORD)?)
+    }
+
+    /// Replaces label and pin.
+    ///
+    /// # Errors
+    /// `NOT_FOUND` when the checkpoint is gone, or the system's error.
+    pub fn set_marks(&self, id: CheckpointId, marks: &Marks, durability: Durability) -> Result<()> {
+        self.require(id)?;
+        let tmp = self.layout.tmp().join(files::random_name()?);
+        files::write_sealed(&self.layout.checkpoint(id).join("marks"), &tmp, marks, durability)
+    }
+
+    /// Forgets a checkpoint that was deleted.
+    pub fn forget(&self, id: CheckpointId) {
+        self.cache().remove(&id);
+    }
+
+    fn cache(&self) -> std::sync::MutexGuard<'_, HashMap<CheckpointId, Arc<Published>>> {
+        self.read.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Reads a record from a checkpoint's directory.
+pub(super) fn read(directory: &Path, id: CheckpointId) -> Result<Published> {
+    let record: Record = unseal(&files::read_file(&directory.join("record"), MAX_RECORD)?)?;
+    let parsed = record.parse()?;
+    if parsed.id != id {
+        return Err(Error::corrupt(format!("the directory of checkpoint {id} holds another record")));
+    }
+    Ok(Published { record, parsed })
+}
+
+/// A missing or damaged record is damage of that checkpoint, whatever the system said.
+fn named(error: Error, id: CheckpointId) -> Error {
+    match error.code() {
+        Code::NotFound | Code::Corrupt => {
+            Error::corrupt(format!("the record of checkpoint {id} is damaged")).because(error)
+        }
+        _ => error,
+    }
+}

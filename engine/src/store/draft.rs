@@ -1,0 +1,161 @@
+//! A checkpoint that is being written: nobody sees it until it is published by one rename (P1), and it leaves nothing when it is not.
+
+use std::io::Write;
+use std::path::PathBuf;
+
+use turnback_core::CheckpointId;
+
+use super::format::seal;
+use super::layout::Layout;
+use super::pack::PackWriter;
+use super::pack_set::PackSet;
+use super::record::{Marks, Record};
+use super::{files, index, manifest};
+use crate::error::{Error, Result};
+use crate::model::{Entry, Hash};
+use crate::tree::Sink;
+
+/// What an acknowledged checkpoint survives.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Durability {
+    /// A power cut: everything is synced before it is published.
+    #[default]
+    Power,
+    /// The end of the process, however sudden; after a power cut the last checkpoints may be missing or damaged (and then say so).
+    Process,
+}
+
+/// An unpublished checkpoint. Dropping it removes what was written.
+#[must_use = "an unpublished checkpoint is lost"]
+pub struct Draft<'a> {
+    layout: &'a Layout,
+    packs: &'a PackSet,
+    directory: PathBuf,
+    writer: PackWriter,
+    durability: Durability,
+    published: bool,
+}
+
+impl<'a> Draft<'a> {
+    /// Starts a checkpoint. The store's lock must be held, so that no object goes away that the new checkpoint counts on.
+    ///
+    /// # Errors
+    /// The system's error.
+    pub fn begin(layout: &'a Layout, packs: &'a PackSet, durability: Durability) -> Result<Self> {
+        let directory = layout.tmp().join(files::random_name()?);
+        files::make_directory(&directory)?;
+        let writer = PackWriter::new(directory.join("objects.pack"), durability == Durability::Power);
+        Ok(Self { layout, packs, directory, writer, durability, published: false })
+    }
+
+    /// Writes pack, index and record, syncs them in this order, and makes the checkpoint visible: the rename is the commit point.
+    ///
+    /// `record.stored_bytes` is filled in. Returns it.
+    ///
+    /// # Errors
+    /// When anything cannot be written: then nothing is published.
+    pub fn publish(mut self, id: CheckpointId, record: &mut Record, marks: Option<&Marks>) -> Result<u64> {
+        let (mut entries, length) = self.writer.finish()?;
+        let mut stored = length;
+        if !entries.is_empty() {
+            let bytes = index::encode(&mut entries);
+            stored += bytes.len() as u64;
+            self.file("objects.index", &bytes)?;
+        }
+        record.stored_bytes = stored;
+        self.file("record", &seal(record)?)?;
+        if let Some(marks) = marks {
+            self.file("marks", &seal(marks)?)?;
+        }
+        if self.durability == Durability::Power {
+            files::sync_directory(&self.directory)?;
+        }
+        let target = self.layout.checkpoint(id);
+        std::fs::rename(&self.directory, &target)
+            .map_err(|e| Error::io("publishing the checkpoint", e).at(&target))?;
+        self.published = true;
+        if self.durability == Durability::Power {
+            files::sync_directory(&self.layout.checkpoints())?;
+        }
+        Ok(stored)
+    }
+
+    fn file(&self, name: &str, bytes: &[u8]) -> Result<()> {
+        let path = self.directory.join(name);
+        let mut file = files::create_file(&path)?;
+        file.write_all(bytes).map_err(|e| Error::io("writing a file of the store", e).at(&path))?;
+        if self.durability == Durability::Power {
+            file.sync_data().map_err(|e| Error::io("syncing a file of the store", e).at(&path))?;
+        }
+        Ok(())
+    }
+}
+
+impl Drop for Draft<'_> {
+    fn drop(&mut self) {
+        if !self.published {
+            if let Err(error) = files::remove_tree(&self.directory) {
+                tracing::warn!(%error, "an unfinished checkpoint stays until the next open");
+            }
+        }
+    }
+}
+
+impl Sink for Draft<'_> {
+    fn put(&self, bytes: &[u8]) -> Result<Hash> {
+        let hash = Hash::of(bytes);
+        if self.writer.claim(hash) && !self.packs.contains(&hash) {
+            self.writer.append(hash, bytes)?;
+        }
+        Ok(hash)
+    }
+
+    fn put_directory(&self, entries: &[Entry]) -> Result<Hash> {
+        manifest::write(entries, &|bytes| self.put(bytes))
+    }
+}
+
+/// A sink that keeps manifests in memory and forgets contents: for comparing a workspace without storing anything.
+#[derive(Debug)]
+pub struct Preview<'a> {
+    packs: &'a PackSet,
+    manifests: std::sync::Mutex<std::collections::HashMap<Hash, Vec<u8>>>,
+}
+
+impl<'a> Preview<'a> {
+    /// A preview beside the packs of a store.
+    #[must_use]
+    pub fn new(packs: &'a PackSet) -> Self {
+        Self { packs, manifests: std::sync::Mutex::default() }
+    }
+}
+
+impl Sink for Preview<'_> {
+    fn put(&self, bytes: &[u8]) -> Result<Hash> {
+        Ok(Hash::of(bytes))
+    }
+
+    fn put_directory(&self, entries: &[Entry]) -> Result<Hash> {
+        manifest::write(entries, &|bytes| {
+            let hash = Hash::of(bytes);
+            let mut manifests = self.manifests.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+            manifests.insert(hash, bytes.to_vec());
+            Ok(hash)
+        })
+    }
+}
+
+impl crate::model::Objects for Preview<'_> {
+    fn read(&self, hash: Hash, limit: u64) -> Result<Vec<u8>> {
+        let manifests = self.manifests.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        if let Some(bytes) = manifests.get(&hash) {
+            return Ok(bytes.clone());
+        }
+        drop(manifests);
+        self.packs.read(hash, limit)
+    }
+
+    fn directory(&self, manifest: Hash) -> Result<Vec<Entry>> {
+        manifest::read(self, manifest)
+    }
+}

@@ -1,0 +1,166 @@
+//! Deleting: takes a checkpoint out of the catalog, then removes what nobody reaches any more (C9). The bytes are really gone:
+//! their blocks are given back and what is left of them reads as zeros.
+
+use std::fs::File;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use rustix::fs::FallocateFlags;
+use rustix::io::Errno;
+use turnback_core::CheckpointId;
+
+use super::catalog::{Catalog, Published};
+use super::index::IndexEntry;
+use super::layout::Layout;
+use super::pack_set::{Pack, PackSet};
+use super::reach::Reach;
+use super::{files, index};
+use crate::context::Context;
+use crate::error::{Error, Result};
+
+/// Deletes a checkpoint (or, without one, only removes garbage). The store's lock must be held alone.
+///
+/// The order is: keep what others need, rename away (the commit point), remove. A crash before the rename changes nothing, one after
+/// it leaves garbage that the next call removes.
+///
+/// # Errors
+/// `CORRUPT` when another checkpoint cannot be read: then nothing may be removed, because nobody knows what it needs. The system's
+/// error otherwise.
+pub fn collect(
+    layout: &Layout,
+    catalog: &Catalog,
+    packs: &PackSet,
+    delete: Option<CheckpointId>,
+    ctx: &Context,
+) -> Result<()> {
+    packs.refresh()?;
+    let (all, damaged) = catalog.all()?;
+    let others: Vec<_> = all.into_iter().filter(|c| Some(c.parsed.id) != delete).collect();
+    if let Some(other) = damaged.iter().find(|d| delete.is_none_or(|id| d.checkpoint_id != id.to_string())) {
+        return Err(Error::corrupt(format!(
+            "checkpoint {} is damaged, so that nobody knows which data it needs",
+            other.checkpoint_id
+        )));
+    }
+    let live = reachable(packs, &others, ctx)?;
+    let is_live = |entry: &IndexEntry| live.owners.contains_key(&entry.hash);
+    let directory = delete.map(|id| layout.checkpoint(id));
+    for pack in packs.all() {
+        let entries = pack.all();
+        let (needed, dead): (Vec<_>, Vec<_>) = entries.into_iter().partition(is_live);
+        let of_deleted = directory.as_ref().is_some_and(|d| pack.path.starts_with(d));
+        let path = match delete {
+            // The deleted checkpoint's pack lives on under its own name as long as others need it.
+            Some(id) if of_deleted => {
+                if needed.is_empty() {
+                    continue;
+                }
+                keep(layout, &pack, id)?
+            }
+            _ => pack.path.clone(),
+        };
+        if !of_deleted {
+            shrink(layout, &path, needed, &dead)?;
+        }
+    }
+    if let (Some(id), Some(directory)) = (delete, directory) {
+        let grave = layout.tmp().join(files::random_name()?);
+        std::fs::rename(&directory, &grave)
+            .map_err(|e| Error::io("taking the checkpoint out of the catalog", e).at(&directory))?;
+        files::sync_directory(&layout.checkpoints())?;
+        catalog.forget(id);
+        files::remove_tree(&grave)?;
+        let kept = layout.packs().join(format!("{id}.pack"));
+        packs.refresh()?;
+        if let Some(pack) = packs.all().iter().find(|p| p.path == kept) {
+            let (needed, dead): (Vec<_>, Vec<_>) = pack.all().into_iter().partition(is_live);
+            shrink(layout, &kept, needed, &dead)?;
+        }
+    }
+    packs.refresh()
+}
+
+fn reachable<'a>(packs: &'a PackSet, checkpoints: &[Arc<Published>], ctx: &'a Context) -> Result<Reach<'a>> {
+    let mut reach = Reach::new(packs, ctx);
+    for checkpoint in checkpoints {
+        // One owner for all: it only matters that there is one.
+        reach.add(checkpoint, 0)?;
+    }
+    Ok(reach)
+}
+
+/// Gives a pack and its index second names outside the checkpoint that is about to go.
+fn keep(layout: &Layout, pack: &Pack, id: CheckpointId) -> Result<PathBuf> {
+    let base = layout.packs().join(id.to_string());
+    for extension in ["pack", "index"] {
+        let from = pack.path.with_extension(extension);
+        let to = base.with_extension(extension);
+        match std::fs::hard_link(&from, &to) {
+            Ok(()) => {}
+            Err(e) if e.kind() == std::io::ErrorKind::AlreadyExists => {}
+            Err(e) => return Err(Error::io("keeping a pack that others need", e).at(&from)),
+        }
+    }
+    files::sync_directory(&layout.packs())?;
+    Ok(base.with_extension("pack"))
+}
+
+/// Removes the dead objects of a pack: first from the index, then their bytes.
+fn shrink(layout: &Layout, path: &Path, mut needed: Vec<IndexEntry>, dead: &[IndexEntry]) -> Result<()> {
+    if dead.is_empty() {
+        return Ok(());
+    }
+    let index_path = path.with_extension("index");
+    if needed.is_empty() {
+        for path in [&index_path, path] {
+            std::fs::remove_file(path).map_err(|e| Error::io("removing a pack", e).at(path))?;
+        }
+        return Ok(());
+    }
+    let tmp = layout.tmp().join(files::random_name()?);
+    let bytes = index::encode(&mut needed);
+    let write = || -> Result<()> {
+        let mut file = files::create_file(&tmp)?;
+        file.write_all(&bytes).map_err(|e| Error::io("writing an index", e).at(&tmp))?;
+        file.sync_all().map_err(|e| Error::io("syncing an index", e).at(&tmp))?;
+        std::fs::rename(&tmp, &index_path).map_err(|e| Error::io("publishing an index", e).at(&index_path))
+    };
+    write().inspect_err(|_| files::remove_leftover(&tmp))?;
+    let file = std::fs::OpenOptions::new()
+        .write(true)
+        .open(path)
+        .map_err(|e| Error::io("opening a pack", e).at(path))?;
+    for (offset, length) in merge(dead) {
+        erase(&file, offset, length).map_err(|e| Error::io("erasing deleted data", e).at(path))?;
+    }
+    file.sync_data().map_err(|e| Error::io("syncing a pack", e).at(path))
+}
+
+/// Neighbouring payloads as one range; the frame headers between them stay, so that the pack can still be read frame by frame.
+fn merge(dead: &[IndexEntry]) -> Vec<(u64, u64)> {
+    let mut ranges: Vec<_> = dead.iter().map(|e| (e.offset, u64::from(e.stored))).collect();
+    ranges.sort_unstable();
+    ranges.retain(|r| r.1 > 0);
+    ranges
+}
+
+/// Gives the blocks of a range back; where the file system cannot, overwrites it with zeros.
+fn erase(file: &File, offset: u64, length: u64) -> std::io::Result<()> {
+    let flags = FallocateFlags::PUNCH_HOLE | FallocateFlags::KEEP_SIZE;
+    match rustix::fs::fallocate(file, flags, offset, length) {
+        Ok(()) => Ok(()),
+        Err(Errno::OPNOTSUPP | Errno::NOSYS) => {
+            use std::os::unix::fs::FileExt;
+            let zeros = vec![0; 1 << 16];
+            let mut at = 0;
+            while at < length {
+                let n = (length - at).min(zeros.len() as u64);
+                file.write_all_at(&zeros[..n as usize], offset + at)?;
+                at += n;
+            }
+            Ok(())
+        }
+        Err(e) => Err(e.into()),
+    }
+}

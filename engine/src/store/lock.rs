@@ -1,0 +1,92 @@
+//! Locks that die with their holder: `flock`, polled so that waiting can be cancelled (C10, C12, F7). No pid files.
+
+use std::fs::File;
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use rustix::fs::FlockOperation;
+use rustix::io::Errno;
+
+use crate::context::Context;
+use crate::error::{Code, Error, Result};
+
+/// How a lock is held.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum LockKind {
+    /// By many at once.
+    Shared,
+    /// By one alone.
+    Exclusive,
+}
+
+/// How long to wait for a lock.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Patience {
+    /// Not at all.
+    Try,
+    /// As long as this, and no longer than the operation's deadline.
+    Wait(Duration),
+}
+
+/// A held lock; dropping it, or dying, frees it.
+#[derive(Debug)]
+pub struct FileLock {
+    _file: File,
+}
+
+impl FileLock {
+    /// Takes the lock of a lock file, which is made when it is missing.
+    ///
+    /// # Errors
+    /// `BUSY` when it is not free in time, `ABORTED`, `TIMED_OUT`, or the system's error.
+    pub fn acquire(path: &Path, kind: LockKind, patience: Patience, ctx: &Context) -> Result<Self> {
+        let file = open(path)?;
+        let operation = match kind {
+            LockKind::Shared => FlockOperation::NonBlockingLockShared,
+            LockKind::Exclusive => FlockOperation::NonBlockingLockExclusive,
+        };
+        let started = Instant::now();
+        let mut pause = Duration::from_micros(200);
+        loop {
+            match rustix::fs::flock(&file, operation) {
+                Ok(()) => return Ok(Self { _file: file }),
+                Err(Errno::INTR) => continue,
+                Err(Errno::AGAIN) => {}
+                Err(e) => return Err(Error::io("taking a lock of the store", e).at(path)),
+            }
+            ctx.check()?;
+            let waited = started.elapsed();
+            match patience {
+                Patience::Wait(limit) if waited < limit => {
+                    std::thread::sleep(pause.min(limit - waited));
+                    pause = (pause * 2).min(Duration::from_millis(10));
+                }
+                _ => return Err(busy()),
+            }
+        }
+    }
+}
+
+fn busy() -> Error {
+    Error::new(
+        Code::Busy,
+        "another operation holds the lock",
+        "try again when it is done; a holder that died frees its lock at once",
+    )
+}
+
+fn open(path: &Path) -> Result<File> {
+    use std::os::unix::fs::OpenOptionsExt;
+    let flags = rustix::fs::OFlags::NOFOLLOW | rustix::fs::OFlags::NONBLOCK;
+    let mut options = std::fs::OpenOptions::new();
+    options.read(true).mode(0o600).custom_flags(flags.bits() as i32);
+    // A lock must work on a full disk and on a read-only store as well: an existing file is opened for reading only.
+    match options.open(path) {
+        Err(e) if e.kind() == std::io::ErrorKind::NotFound => options
+            .write(true)
+            .create(true)
+            .open(path)
+            .map_err(|e| Error::io("making a lock file", e).at(path)),
+        other => other.map_err(|e| Error::io("opening a lock file", e).at(path)),
+    }
+}

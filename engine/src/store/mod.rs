@@ -1,0 +1,34 @@
+//! The snapshot store: content-addressed objects in packs, one pack and one record for each checkpoint. `docs/format.md` draws it.
+
+mod catalog;
+mod draft;
+mod files;
+mod format;
+mod gc;
+mod index;
+mod layout;
+mod lock;
+mod manifest;
+mod open;
+mod pack;
+mod pack_set;
+mod reach;
+mod record;
+mod usage;
+mod verify;
+
+pub use catalog::{Catalog, Damaged, Published};
+pub use draft::{Draft, Durability, Preview};
+pub use files::{random_name, remove_tree, sync_directory, write_sealed};
+pub use format::{FORMAT_VERSION, seal, unseal};
+pub use gc::collect;
+pub use layout::Layout;
+pub use lock::{FileLock, LockKind, Patience};
+pub use open::{OpenedStore, StoreLocation, open_store};
+pub use pack_set::PackSet;
+pub use record::{
+    CoverageRecord, Identity, LossyPath, Marks, Parsed, Record, RollbackOf, RootRecord, RulesRecord,
+    UncoveredRecord,
+};
+pub use usage::{disk_usage, freed_by_delete};
+pub use verify::{VerifyReport, verify};

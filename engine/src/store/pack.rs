@@ -1,0 +1,222 @@
+//! Packs: the objects of one checkpoint, one frame after another.
+
+use std::collections::HashSet;
+use std::fs::File;
+use std::os::unix::fs::FileExt;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use super::files;
+use super::index::IndexEntry;
+use crate::error::{Code, Error, Result};
+use crate::model::Hash;
+
+const MAGIC: &[u8; 8] = b"TBPACK\0\x01";
+/// Stored length, raw length, hash.
+pub(super) const FRAME: usize = 40;
+/// Frames are gathered up to this many bytes before they are written.
+const BUFFER: usize = 1 << 20;
+/// Syncing in pieces keeps each wait short, so that a cancel is seen soon.
+const SYNC_PIECE: u64 = 8 << 20;
+const SHARDS: usize = 16;
+
+/// Writes one pack from several threads; the file appears with the first object.
+pub(super) struct PackWriter {
+    path: PathBuf,
+    sync: bool,
+    seen: [Mutex<HashSet<Hash>>; SHARDS],
+    state: Mutex<State>,
+    written: AtomicU64,
+    synced: AtomicU64,
+    poisoned: AtomicBool,
+}
+
+#[derive(Default)]
+struct State {
+    file: Option<std::sync::Arc<File>>,
+    buffer: Vec<u8>,
+    /// Where the buffer's first byte goes.
+    base: u64,
+    entries: Vec<IndexEntry>,
+}
+
+impl PackWriter {
+    pub(super) fn new(path: PathBuf, sync: bool) -> Self {
+        Self {
+            path,
+            sync,
+            seen: std::array::from_fn(|_| Mutex::new(HashSet::new())),
+            state: Mutex::new(State::default()),
+            written: AtomicU64::new(0),
+            synced: AtomicU64::new(0),
+            poisoned: AtomicBool::new(false),
+        }
+    }
+
+    /// Notes that an object is taken care of; `false` when it was before.
+    pub(super) fn claim(&self, hash: Hash) -> bool {
+        let shard = &self.seen[usize::from(hash.0[31]) % SHARDS];
+        shard.lock().unwrap_or_else(PoisonError::into_inner).insert(hash)
+    }
+
+    /// Appends an object, compressed when that pays.
+    pub(super) fn append(&self, hash: Hash, bytes: &[u8]) -> Result<()> {
+        if self.poisoned.load(Ordering::Acquire) {
+            return Err(poisoned());
+        }
+        let result = self.append_frame(hash, bytes);
+        if result.is_err() {
+            self.poisoned.store(true, Ordering::Release);
+        }
+        result
+    }
+
+    fn append_frame(&self, hash: Hash, bytes: &[u8]) -> Result<()> {
+        let too_long =
+            || Error::new(Code::InvalidArgument, "an object is longer than 4 GiB", "please report this");
+        let raw = u32::try_from(bytes.len()).map_err(|_| too_long())?;
+        let compressed = compress(bytes);
+        let payload = compressed.as_deref().unwrap_or(bytes);
+        let mut state = self.lock();
+        if state.file.is_none() {
+            state.file = Some(std::sync::Arc::new(files::create_file(&self.path)?));
+            state.buffer.extend_from_slice(MAGIC);
+        }
+        let offset = state.base + (state.buffer.len() + FRAME) as u64;
+        let stored = payload.len() as u32;
+        state.buffer.extend_from_slice(&stored.to_le_bytes());
+        state.buffer.extend_from_slice(&raw.to_le_bytes());
+        state.buffer.extend_from_slice(&hash.0);
+        state.buffer.extend_from_slice(payload);
+        state.entries.push(IndexEntry { hash, offset, stored, raw });
+        if state.buffer.len() < BUFFER {
+            return Ok(());
+        }
+        let (file, base, buffer) = take_buffer(&mut state);
+        drop(state);
+        self.write(file.as_deref(), base, &buffer)
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn write(&self, file: Option<&File>, base: u64, buffer: &[u8]) -> Result<()> {
+        let Some(file) = file else { return Ok(()) };
+        file.write_all_at(buffer, base).map_err(|e| Error::io("writing a pack", e))?;
+        let written = self.written.fetch_add(buffer.len() as u64, Ordering::AcqRel) + buffer.len() as u64;
+        let synced = self.synced.load(Ordering::Acquire);
+        if self.sync
+            && written.saturating_sub(synced) >= SYNC_PIECE
+            && self.synced.compare_exchange(synced, written, Ordering::AcqRel, Ordering::Acquire).is_ok()
+        {
+            file.sync_data().map_err(|e| Error::io("syncing a pack", e))?;
+        }
+        Ok(())
+    }
+
+    /// Writes what is left and syncs. Returns the entries and the pack's length; no entries, no file.
+    pub(super) fn finish(&self) -> Result<(Vec<IndexEntry>, u64)> {
+        if self.poisoned.load(Ordering::Acquire) {
+            return Err(poisoned());
+        }
+        let mut state = self.lock();
+        let (file, base, buffer) = take_buffer(&mut state);
+        self.write(file.as_deref(), base, &buffer)?;
+        if let (Some(file), true) = (&file, self.sync) {
+            file.sync_data().map_err(|e| Error::io("syncing a pack", e))?;
+        }
+        Ok((std::mem::take(&mut state.entries), base + buffer.len() as u64))
+    }
+}
+
+fn take_buffer(state: &mut State) -> (Option<std::sync::Arc<File>>, u64, Vec<u8>) {
+    let base = state.base;
+    let next = Vec::with_capacity(BUFFER + (64 << 10));
+    let buffer = if state.file.is_some() { std::mem::replace(&mut state.buffer, next) } else { Vec::new() };
+    state.base += buffer.len() as u64;
+    (state.file.clone(), base, buffer)
+}
+
+fn poisoned() -> Error {
+    Error::new(Code::Poisoned, "an earlier write to this pack failed", "take the checkpoint again")
+}
+
+/// Compressed bytes, when they are at least a sixteenth shorter.
+fn compress(bytes: &[u8]) -> Option<Vec<u8>> {
+    if bytes.len() < 64 {
+        return None;
+    }
+    let compressed = lz4_flex::block::compress(bytes);
+    (compressed.len() + bytes.len() / 16 < bytes.len()).then_some(compressed)
+}
+
+/// Reads one object from a pack and checks it against its address.
+///
+/// # Errors
+/// `CORRUPT` when the bytes are not what was stored.
+pub(super) fn read_object(file: &File, entry: &IndexEntry) -> Result<Vec<u8>> {
+    let damaged = || Error::corrupt(format!("object {:?} is damaged", entry.hash));
+    let mut stored = vec![0; entry.stored as usize];
+    file.read_exact_at(&mut stored, entry.offset).map_err(|e| match e.kind() {
+        std::io::ErrorKind::UnexpectedEof => damaged(),
+        _ => Error::io("reading a pack", e),
+    })?;
+    let bytes = if entry.stored == entry.raw {
+        stored
+    } else {
+        lz4_flex::block::decompress(&stored, entry.raw as usize).map_err(|e| damaged().because(e))?
+    };
+    if Hash::of(&bytes) == entry.hash { Ok(bytes) } else { Err(damaged()) }
+}
+
+/// Checks the first bytes of a pack.
+///
+/// # Errors
+/// `CORRUPT` when they are not a pack's.
+pub(super) fn check_magic(file: &File) -> Result<()> {
+    let mut magic = [0; 8];
+    file.read_exact_at(&mut magic, 0).map_err(|_| Error::corrupt("a pack is cut off"))?;
+    if &magic == MAGIC { Ok(()) } else { Err(Error::corrupt("a file is no pack")) }
+}
+
+/// Checks the frame header in front of a payload.
+///
+/// # Errors
+/// `CORRUPT` when it differs from the index.
+pub(super) fn check_frame(file: &File, entry: &IndexEntry) -> Result<()> {
+    let mut frame = [0; FRAME];
+    let at = entry.offset.checked_sub(FRAME as u64).ok_or_else(|| Error::corrupt("an index is damaged"))?;
+    file.read_exact_at(&mut frame, at).map_err(|_| Error::corrupt("a pack is cut off"))?;
+    let same = frame[..4] == entry.stored.to_le_bytes()
+        && frame[4..8] == entry.raw.to_le_bytes()
+        && frame[8..] == entry.hash.0;
+    if same { Ok(()) } else { Err(Error::corrupt("a frame of a pack is damaged")) }
+}
+
+/// Finds the objects of a pack without its index: every frame whose bytes match their address.
+///
+/// # Errors
+/// `CORRUPT` when it is no pack, or the system's error.
+pub(super) fn scan(path: &Path) -> Result<Vec<IndexEntry>> {
+    let file = files::open_file(path)?;
+    check_magic(&file)?;
+    let length = file.metadata().map_err(|e| Error::io("examining a pack", e).at(path))?.len();
+    let mut entries = Vec::new();
+    let mut at = MAGIC.len() as u64;
+    let mut frame = [0; FRAME];
+    while at + FRAME as u64 <= length {
+        file.read_exact_at(&mut frame, at).map_err(|e| Error::io("reading a pack", e).at(path))?;
+        let word = |i: usize| u32::from_le_bytes([frame[i], frame[i + 1], frame[i + 2], frame[i + 3]]);
+        let mut hash = [0; 32];
+        hash.copy_from_slice(&frame[8..]);
+        let entry = IndexEntry { hash: Hash(hash), offset: at + FRAME as u64, stored: word(0), raw: word(4) };
+        at = entry.offset + u64::from(entry.stored);
+        // A frame that does not match was deleted (its bytes are zeros) or is damaged; either way it is not there.
+        if at <= length && entry.raw <= 1 << 30 && read_object(&file, &entry).is_ok() {
+            entries.push(entry);
+        }
+    }
+    Ok(entries)
+}

@@ -1,0 +1,62 @@
+//! How large the store is and what a deletion would free (C9, F40).
+
+use std::os::unix::fs::MetadataExt;
+use std::path::Path;
+use std::sync::Arc;
+
+use turnback_core::CheckpointId;
+
+use super::catalog::Published;
+use super::layout::Layout;
+use super::pack_set::PackSet;
+use super::reach::{Owner, Reach};
+use crate::context::Context;
+use crate::error::{Error, Result};
+
+/// Allocated bytes of everything beneath a directory of the store, the directory included.
+///
+/// # Errors
+/// The system's error; what vanishes meanwhile counts nothing.
+pub fn disk_usage(path: &Path) -> Result<u64> {
+    let metadata = match std::fs::symlink_metadata(path) {
+        Ok(metadata) => metadata,
+        Err(e) if e.kind() == std::io::ErrorKind::NotFound => return Ok(0),
+        Err(e) => return Err(Error::io("examining a file of the store", e).at(path)),
+    };
+    let mut total = metadata.blocks().saturating_mul(512);
+    if metadata.is_dir() {
+        for name in super::files::names(path)? {
+            total += disk_usage(&path.join(name))?;
+        }
+    }
+    Ok(total)
+}
+
+/// For each checkpoint the bytes that only it holds.
+///
+/// # Errors
+/// `CORRUPT` when a manifest cannot be read, `ABORTED`, `TIMED_OUT`.
+pub fn freed_by_delete(
+    layout: &Layout,
+    packs: &PackSet,
+    checkpoints: &[Arc<Published>],
+    ctx: &Context,
+) -> Result<Vec<(CheckpointId, u64)>> {
+    let mut reach = Reach::new(packs, ctx);
+    for (place, checkpoint) in checkpoints.iter().enumerate() {
+        reach.add(checkpoint, place)?;
+    }
+    let mut freed = vec![0u64; checkpoints.len()];
+    for (hash, owner) in &reach.owners {
+        if let Owner::One(place) = owner {
+            freed[*place] += packs.stored_length(hash);
+        }
+    }
+    for (place, checkpoint) in checkpoints.iter().enumerate() {
+        let directory = layout.checkpoint(checkpoint.parsed.id);
+        for name in ["record", "marks"] {
+            freed[place] += disk_usage(&directory.join(name))?;
+        }
+    }
+    Ok(checkpoints.iter().map(|c| c.parsed.id).zip(freed).collect())
+}

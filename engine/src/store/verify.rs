@@ -1,0 +1,183 @@
+//! Verifying: reads everything that a checkpoint needs and compares it with its address (P7).
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use super::catalog::{Catalog, Damaged, Published};
+use super::layout::Layout;
+use super::pack_set::PackSet;
+use super::{files, index, manifest, pack};
+use crate::context::{Context, Progress};
+use crate::error::Result;
+use crate::model::{
+    Content, Entry, Hash, LinkGroups, Node, Objects, RelPath, Segment, Xattrs, decode_segments,
+};
+
+/// What a verification found.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct VerifyReport {
+    /// Checkpoints that were read whole.
+    pub checked: u64,
+    /// What is damaged, with the checkpoint concerned.
+    pub damaged: Vec<Damaged>,
+}
+
+/// Verifies one checkpoint or all of them. The store's lock must be held.
+///
+/// # Errors
+/// `ABORTED`, `TIMED_OUT`, or the system's error when the store cannot be listed. Damage is no error but part of the report.
+pub fn verify(
+    layout: &Layout,
+    packs: &PackSet,
+    catalog: &Catalog,
+    checkpoints: &[Arc<Published>],
+    ctx: &Context,
+) -> Result<VerifyReport> {
+    let mut check = Check { packs, ctx, known: HashMap::new(), read: 0 };
+    let mut report = VerifyReport::default();
+    for checkpoint in checkpoints {
+        let id = checkpoint.parsed.id.to_string();
+        let mut found = Vec::new();
+        check_files(layout, catalog, checkpoint, &mut found);
+        check.checkpoint(checkpoint, &mut found)?;
+        report.checked += 1;
+        report.damaged.extend(found.into_iter().map(|(path, reason)| Damaged {
+            checkpoint_id: id.clone(),
+            path,
+            reason,
+        }));
+    }
+    Ok(report)
+}
+
+type Found = Vec<(Option<RelPath>, String)>;
+
+/// The files of a checkpoint's own directory: record, marks, pack and index as files, each byte of them.
+fn check_files(layout: &Layout, catalog: &Catalog, checkpoint: &Published, found: &mut Found) {
+    let id = checkpoint.parsed.id;
+    let directory = layout.checkpoint(id);
+    let mut note = |result: Result<()>| {
+        if let Err(error) = result {
+            found.push((None, error.to_string()));
+        }
+    };
+    note(super::catalog::read(&directory, id).map(|_| ()));
+    note(catalog.marks(id).map(|_| ()));
+    let pack_path = directory.join("objects.pack");
+    if files::exists(&pack_path) || checkpoint.record.stored_bytes > 0 {
+        note(check_pack(&pack_path));
+    }
+}
+
+/// An index as a whole, and every frame that it names.
+fn check_pack(path: &std::path::Path) -> Result<()> {
+    let entries = index::Index::open(&path.with_extension("index"))?.all()?;
+    let file = files::open_file(path)?;
+    pack::check_magic(&file)?;
+    for entry in &entries {
+        pack::check_frame(&file, entry)?;
+        pack::read_object(&file, entry)?;
+    }
+    Ok(())
+}
+
+struct Check<'a> {
+    packs: &'a PackSet,
+    ctx: &'a Context,
+    /// Objects that were read before, and what was wrong with them.
+    known: HashMap<Hash, Option<String>>,
+    read: u64,
+}
+
+impl Check<'_> {
+    fn checkpoint(&mut self, checkpoint: &Published, found: &mut Found) -> Result<()> {
+        let parsed = &checkpoint.parsed;
+        if let Some(hash) = parsed.links {
+            let links = self.packs.read(hash, u64::MAX).map(|b| LinkGroups::decode(&b).is_ok());
+            if !matches!(links, Ok(true)) {
+                found.push((None, "the hard-link groups cannot be read".to_owned()));
+            }
+        }
+        if let Some(hash) = parsed.all_uncovered {
+            let list = self.packs.read(hash, u64::MAX).map(|b| crate::tree::decode_uncovered(&b).is_ok());
+            if !matches!(list, Ok(true)) {
+                found.push((None, "the list of uncovered paths cannot be read".to_owned()));
+            }
+        }
+        self.xattrs(parsed.root.xattrs, &RelPath::root(), found);
+        let mut todo = vec![(RelPath::root(), parsed.manifest)];
+        while let Some((path, hash)) = todo.pop() {
+            self.ctx.check()?;
+            let entries = match self.packs.directory(hash) {
+                Ok(entries) => entries,
+                Err(error) => {
+                    found.push((Some(path), error.to_string()));
+                    continue;
+                }
+            };
+            // Damage in one of several copies is damage, even where another copy can be read.
+            for part in manifest::parts(self.packs, hash)? {
+                self.object(part, &path, found);
+            }
+            for entry in entries {
+                self.entry(&path.join(&entry.name), &entry, &mut todo, found)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn entry(
+        &mut self,
+        path: &RelPath,
+        entry: &Entry,
+        todo: &mut Vec<(RelPath, Hash)>,
+        found: &mut Found,
+    ) -> Result<()> {
+        self.ctx.check()?;
+        self.xattrs(entry.meta.xattrs, path, found);
+        match &entry.node {
+            Node::Directory { manifest } => todo.push((path.clone(), *manifest)),
+            Node::File { content: Content::Blob(hash), .. } => self.object(*hash, path, found),
+            Node::File { content: Content::Segments(hash), size, .. } => {
+                let segments =
+                    self.packs.read(*hash, u64::MAX).ok().and_then(|b| decode_segments(&b, *size).ok());
+                match segments {
+                    None => {
+                        found.push((Some(path.clone()), "its list of segments cannot be read".to_owned()))
+                    }
+                    Some(segments) => {
+                        for segment in segments {
+                            if let Segment::Data { hash, .. } = segment {
+                                self.object(hash, path, found);
+                            }
+                        }
+                    }
+                }
+            }
+            Node::Symlink { .. } | Node::Fifo | Node::Uncovered { .. } => {}
+        }
+        Ok(())
+    }
+
+    fn xattrs(&mut self, hash: Option<Hash>, path: &RelPath, found: &mut Found) {
+        if let Some(hash) = hash {
+            let readable = self.packs.read(hash, Xattrs::MAX_BYTES).map(|b| Xattrs::decode(&b).is_ok());
+            if !matches!(readable, Ok(true)) {
+                found.push((Some(path.clone()), "its extended attributes cannot be read".to_owned()));
+            }
+        }
+    }
+
+    fn object(&mut self, hash: Hash, path: &RelPath, found: &mut Found) {
+        self.read += 1;
+        if self.read % 1024 == 0 {
+            self.ctx.report(Progress { phase: "verify", done: self.read, total: None, bytes: 0 });
+        }
+        let packs = self.packs;
+        let wrong =
+            self.known.entry(hash).or_insert_with(|| packs.read(hash, u64::MAX).err().map(|e| e.to_string()));
+        if let Some(reason) = wrong {
+            found.push((Some(path.clone()), reason.clone()));
+        }
+    }
+}

@@ -1,0 +1,149 @@
+//! Reading one file's bytes so that what is stored is what was there, or is marked as changing (P5, inputs 40, 41, 47).
+
+use std::cell::RefCell;
+use std::os::fd::{AsFd, BorrowedFd};
+
+use rustix::fs::SeekFrom;
+use rustix::io::Errno;
+
+use super::stat::Stat;
+use super::sys;
+use super::walk::Sink;
+use crate::context::Context;
+use crate::error::{Error, Result};
+use crate::model::{Content, Segment, encode_segments};
+
+/// How often a file is read when it changes under the reader.
+const ATTEMPTS: u32 = 3;
+
+/// Files up to this length are one object; longer or sparse ones are lists of segments.
+const BLOB_MAX: u64 = Segment::MAX_DATA;
+
+thread_local! {
+    static BUFFER: RefCell<Vec<u8>> = const { RefCell::new(Vec::new()) };
+}
+
+/// What came of reading a file.
+pub(super) struct Read {
+    /// The state of the inode that belongs to the bytes.
+    pub(super) stat: Stat,
+    /// Where the bytes are.
+    pub(super) content: Content,
+    /// Length in bytes of what was stored.
+    pub(super) size: u64,
+    /// It changed at every attempt.
+    pub(super) changing: bool,
+}
+
+/// Why a file could not be read.
+pub(super) enum Failure {
+    /// The file's own error.
+    File(Errno),
+    /// The store's error, or the operation has to end.
+    Fatal(Error),
+}
+
+impl From<Error> for Failure {
+    fn from(error: Error) -> Self {
+        Self::Fatal(error)
+    }
+}
+
+impl From<Errno> for Failure {
+    fn from(errno: Errno) -> Self {
+        Self::File(errno)
+    }
+}
+
+/// Reads an open regular file and stores its bytes.
+pub(super) fn read(fd: BorrowedFd<'_>, sink: &dyn Sink, ctx: &Context) -> Result<Read, Failure> {
+    let mut attempt = 1;
+    loop {
+        let before = sys::stat_fd(fd)?;
+        let (content, size) = BUFFER.with_borrow_mut(|buffer| once(fd, &before, buffer, sink, ctx))?;
+        let after = sys::stat_fd(fd)?;
+        let stable = before.same_inode_state(&after) && size == after.size;
+        if stable || attempt == ATTEMPTS {
+            return Ok(Read { stat: after, content, size, changing: !stable });
+        }
+        attempt += 1;
+    }
+}
+
+fn once(
+    fd: BorrowedFd<'_>,
+    stat: &Stat,
+    buffer: &mut Vec<u8>,
+    sink: &dyn Sink,
+    ctx: &Context,
+) -> Result<(Content, u64), Failure> {
+    ctx.check()?;
+    if stat.size <= BLOB_MAX && !stat.may_have_holes() {
+        let bytes = read_range(fd, 0, stat.size, buffer)?;
+        let hash = sink.put(bytes)?;
+        return Ok((Content::Blob(hash), bytes.len() as u64));
+    }
+    let mut segments = Vec::new();
+    let mut at = 0;
+    while at < stat.size {
+        let (data, hole) = next_data(fd, at, stat.size)?;
+        if data > at {
+            segments.push(Segment::Hole { length: data - at });
+            at = data;
+        }
+        while at < hole {
+            ctx.check()?;
+            let want = (hole - at).min(Segment::MAX_DATA);
+            let bytes = read_range(fd, at, want, buffer)?;
+            if !bytes.is_empty() {
+                let hash = sink.put(bytes)?;
+                segments.push(Segment::Data { length: bytes.len() as u64, hash });
+                at += bytes.len() as u64;
+            }
+            if (bytes.len() as u64) < want {
+                return Ok((Content::Segments(sink.put(&encode_segments(&segments))?), at));
+            }
+        }
+    }
+    Ok((Content::Segments(sink.put(&encode_segments(&segments))?), at))
+}
+
+/// The next stretch of data at or after `at`: where it starts and where it ends, both at most `size`.
+fn next_data(fd: BorrowedFd<'_>, at: u64, size: u64) -> Result<(u64, u64), Errno> {
+    let start = match rustix::fs::seek(fd, SeekFrom::Data(at)) {
+        Ok(start) => start.min(size),
+        // Nothing but a hole up to the end.
+        Err(Errno::NXIO) => return Ok((size, size)),
+        // A file system that does not tell: all of it is data.
+        Err(Errno::INVAL) => return Ok((at, size)),
+        Err(e) => return Err(e),
+    };
+    if start >= size {
+        return Ok((size, size));
+    }
+    let end = rustix::fs::seek(fd, SeekFrom::Hole(start))?;
+    Ok((start, end.clamp(start, size)))
+}
+
+/// Reads up to `length` bytes; fewer only at the end of the file.
+fn read_range<'b>(
+    fd: BorrowedFd<'_>,
+    offset: u64,
+    length: u64,
+    buffer: &'b mut Vec<u8>,
+) -> Result<&'b [u8], Errno> {
+    let length = usize::try_from(length).map_err(|_| Errno::INVAL)?;
+    if buffer.len() < length {
+        buffer.resize(length, 0);
+    }
+    let mut done = 0;
+    while done < length {
+        let n =
+            sys::retry(|| rustix::io::pread(fd.as_fd(), &mut buffer[done..length], offset + done as u64))?;
+        if n == 0 {
+            break;
+        }
+        done += n;
+    }
+    Ok(&buffer[..done])
+}

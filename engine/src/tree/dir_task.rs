@@ -1,0 +1,415 @@
+//! One directory of a walk: open, compare with the cache, read what changed, hand the result to the parent.
+
+use std::ffi::CString;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use rayon::Scope;
+use rustix::io::Errno;
+
+use super::exclude::IgnoreChain;
+use super::list::{self, Slot};
+use super::stat::Stat;
+use super::stat_cache::{self, CacheRef, Known, Listing, Record};
+use super::walk::Shared;
+use super::{sys, xattr};
+use crate::error::{Error, Result};
+use crate::model::{Entry, FileKind, Hash, Meta, Node, Reason, RelPath, Uncovered};
+
+/// A directory on its way through the walk.
+pub(super) struct Directory {
+    up: Option<Up>,
+    path: RelPath,
+    name: CString,
+    /// The record that the last checkpoint left of it.
+    cached: Option<CacheRef>,
+    fd: Mutex<Option<Arc<OwnedFd>>>,
+    /// Children that have not opened their own descriptor yet; the last one closes ours.
+    unopened: AtomicUsize,
+    /// Children that are not finished, plus one for the directory itself.
+    pending: AtomicUsize,
+    state: Mutex<Option<State>>,
+}
+
+struct Up {
+    parent: Arc<Directory>,
+    slot: usize,
+    /// What the parent's cached record says of this directory.
+    known: Option<Known>,
+}
+
+struct State {
+    stat: Stat,
+    trusted: bool,
+    listing_trusted: bool,
+    ignore_fingerprint: u64,
+    record: Option<Record>,
+    /// The extended attributes, where the inode is not as the parent's record has it.
+    xattrs: Option<Hash>,
+    same_inode: bool,
+    contents: Contents,
+}
+
+enum Contents {
+    /// Nothing in the directory itself changed; the children that did, by their place in the record.
+    Same { changed: Vec<(usize, ChildResult)> },
+    /// Read anew, name by name.
+    Fresh { slots: Vec<Slot> },
+}
+
+enum ChildResult {
+    Finished(Finished),
+    Uncovered(Entry),
+    Gone,
+}
+
+/// What a directory hands to its parent.
+#[derive(Debug, Clone)]
+pub(super) struct Finished {
+    pub(super) stat: Stat,
+    pub(super) trusted: bool,
+    pub(super) manifest: Hash,
+    pub(super) cache: CacheRef,
+    pub(super) xattrs: Option<Hash>,
+    /// Extended attributes are as the parent's record has them; `xattrs` says nothing.
+    same_xattrs: bool,
+    /// Manifest, record and inode are as the parent's record has them.
+    unchanged: bool,
+}
+
+impl Directory {
+    pub(super) fn root(fd: OwnedFd, cached: Option<CacheRef>) -> Arc<Self> {
+        Self::new(None, RelPath::root(), CString::default(), cached, Some(fd))
+    }
+
+    fn new(
+        up: Option<Up>,
+        path: RelPath,
+        name: CString,
+        cached: Option<CacheRef>,
+        fd: Option<OwnedFd>,
+    ) -> Arc<Self> {
+        Arc::new(Self {
+            up,
+            path,
+            name,
+            cached,
+            fd: Mutex::new(fd.map(Arc::new)),
+            unopened: AtomicUsize::new(0),
+            pending: AtomicUsize::new(1),
+            state: Mutex::new(None),
+        })
+    }
+
+    fn state(&self) -> MutexGuard<'_, Option<State>> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn take_fd(&self) -> Option<Arc<OwnedFd>> {
+        self.fd.lock().unwrap_or_else(PoisonError::into_inner).take()
+    }
+
+    fn held_fd(&self) -> Option<Arc<OwnedFd>> {
+        self.fd.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// Opens this directory through its parent.
+    fn open(&self, shared: &Shared<'_>) -> Result<Arc<OwnedFd>, Errno> {
+        let Some(up) = &self.up else {
+            return self.held_fd().ok_or(Errno::BADF);
+        };
+        let opened = match up.parent.held_fd() {
+            Some(parent) => sys::open_directory(parent.as_fd(), &self.name),
+            None => shared.reopen(&self.path),
+        };
+        if up.parent.unopened.fetch_sub(1, Ordering::AcqRel) == 1 && up.parent.take_fd().is_some() {
+            shared.closed();
+        }
+        opened.map(Arc::new)
+    }
+}
+
+/// Handles one directory, spawns its children, and completes it when it has none.
+pub(super) fn run<'s>(
+    shared: &'s Shared<'_>,
+    scope: &Scope<'s>,
+    directory: Arc<Directory>,
+    ignore: IgnoreChain,
+) {
+    let result = if shared.check() { Ok(None) } else { enter(shared, scope, &directory, &ignore) };
+    match result {
+        Ok(None) => complete(shared, directory),
+        Ok(Some(replacement)) => hand_up(shared, directory, replacement),
+        Err(error) => {
+            shared.fail(error);
+            complete(shared, directory);
+        }
+    }
+}
+
+/// Reads the directory itself. `Some` when there is no directory to read after all.
+fn enter<'s>(
+    shared: &'s Shared<'_>,
+    scope: &Scope<'s>,
+    directory: &Arc<Directory>,
+    ignore: &IgnoreChain,
+) -> Result<Option<ChildResult>> {
+    let clock = sys::file_clock();
+    let fd = match directory.open(shared) {
+        Ok(fd) => fd,
+        Err(Errno::NOENT) => return Ok(Some(ChildResult::Gone)),
+        Err(errno) => return uncovered(shared, directory, errno).map(Some),
+    };
+    let stat = match sys::stat_fd(fd.as_fd()) {
+        Ok(stat) => stat,
+        Err(errno) => return uncovered(shared, directory, errno).map(Some),
+    };
+    let ignore = match list::ignore_file(shared, fd.as_fd(), &directory.path, ignore)? {
+        Some(longer) => longer,
+        None => ignore.clone(),
+    };
+    let record = directory
+        .cached
+        .and_then(|at| shared.walk.cache.and_then(|(cache, _)| cache.read(at)))
+        .and_then(Record::parse);
+    let same_names = record.as_ref().is_some_and(|r| {
+        let l = &r.listing;
+        l.trusted
+            && l.ino == stat.ino
+            && l.mtime == stat.mtime
+            && l.ctime == stat.ctime
+            && l.ignore_fingerprint == ignore.fingerprint()
+    });
+    let trusted = shared.trusts(stat.ctime, clock);
+    let mut state = State {
+        stat,
+        trusted,
+        listing_trusted: trusted,
+        ignore_fingerprint: ignore.fingerprint(),
+        record,
+        xattrs: None,
+        same_inode: false,
+        contents: Contents::Same { changed: Vec::new() },
+    };
+    let scan = list::Scan { shared, fd: fd.as_fd(), path: &directory.path, ignore: &ignore, clock };
+    let mut children = Vec::new();
+    let unchanged = same_names && !shared.walk.strict && {
+        let record = state.record.as_ref();
+        record.is_some_and(|record| scan.all_unchanged(record, &mut children))
+    };
+    if !unchanged {
+        children.clear();
+        let slots = match scan.read_again(state.record.as_ref(), same_names) {
+            Ok(slots) => slots,
+            Err(list::ListError::Listing(errno)) => return uncovered(shared, directory, errno).map(Some),
+            Err(list::ListError::Fatal(error)) => return Err(error),
+        };
+        children.extend(slots.iter().enumerate().filter(|(_, s)| s.is_child()).map(|(i, _)| i));
+        // Names may have come and gone while they were looked at: then the later timestamps count, and the list is not trusted.
+        if let Ok(after) = sys::stat_fd(fd.as_fd()) {
+            state.listing_trusted &= after.ctime == state.stat.ctime && after.mtime == state.stat.mtime;
+            state.stat = after;
+        }
+        state.contents = Contents::Fresh { slots };
+    }
+    let known = directory.up.as_ref().and_then(|up| up.known);
+    state.same_inode = known.is_some_and(|k| k.trusted && k.stat.same_inode_state(&state.stat));
+    if !state.same_inode {
+        state.xattrs = store_xattrs(shared, fd.as_fd())?;
+    }
+    shared.count(1, 0);
+    spawn_children(shared, scope, directory, state, children, fd, &ignore);
+    Ok(None)
+}
+
+fn spawn_children<'s>(
+    shared: &'s Shared<'_>,
+    scope: &Scope<'s>,
+    directory: &Arc<Directory>,
+    state: State,
+    children: Vec<usize>,
+    fd: Arc<OwnedFd>,
+    ignore: &IgnoreChain,
+) {
+    let tasks: Vec<_> = children
+        .into_iter()
+        .map(|slot| {
+            let (name, known) = match &state.contents {
+                Contents::Fresh { slots } => (slots[slot].name.clone(), slots[slot].before),
+                Contents::Same { .. } => match &state.record {
+                    Some(record) => (record.name(slot).to_owned(), Some(record.known(slot))),
+                    None => (CString::default(), None),
+                },
+            };
+            let path = directory.path.join(name.as_bytes());
+            let cached = known.filter(|k| k.uncovered.is_none() && k.child.length > 0).map(|k| k.child);
+            Directory::new(Some(Up { parent: directory.clone(), slot, known }), path, name, cached, None)
+        })
+        .collect();
+    *directory.state() = Some(state);
+    if directory.up.is_some() {
+        // The root's descriptor is there already.
+        let keep = !tasks.is_empty() && shared.keep_open();
+        if keep {
+            *directory.fd.lock().unwrap_or_else(PoisonError::into_inner) = Some(fd);
+        } else if !tasks.is_empty() {
+            shared.closed();
+        }
+    }
+    directory.unopened.store(tasks.len(), Ordering::Release);
+    directory.pending.fetch_add(tasks.len(), Ordering::AcqRel);
+    for task in tasks {
+        let ignore = ignore.clone();
+        scope.spawn(move |scope| run(shared, scope, task, ignore));
+    }
+}
+
+/// A directory that is there and cannot be read.
+fn uncovered(shared: &Shared<'_>, directory: &Directory, errno: Errno) -> Result<ChildResult> {
+    let (reason, detail) = list::reason_of(errno)?;
+    let Some(up) = &directory.up else {
+        return Err(Error::io("reading the workspace's root", errno));
+    };
+    let known = up.parent.held_fd().and_then(|fd| sys::stat_at(fd.as_fd(), &directory.name).ok());
+    shared.uncovered(Uncovered { path: directory.path.clone(), reason, detail });
+    let kind = known.map_or(FileKind::Directory, |st| st.kind());
+    Ok(ChildResult::Uncovered(Entry {
+        name: directory.name.as_bytes().into(),
+        meta: known.map(|st| st.meta()).unwrap_or_default(),
+        node: Node::Uncovered { reason, kind },
+    }))
+}
+
+/// One thing less to wait for; the last one finishes the directory and goes on with its parent.
+fn complete(shared: &Shared<'_>, directory: Arc<Directory>) {
+    let mut current = directory;
+    while current.pending.fetch_sub(1, Ordering::AcqRel) == 1 {
+        if shared.stopped() {
+            return;
+        }
+        let finished = match finish(shared, &current) {
+            Ok(finished) => finished,
+            Err(error) => return shared.fail(error),
+        };
+        let Some(up) = &current.up else {
+            *shared.outcome.lock().unwrap_or_else(PoisonError::into_inner) = Some(finished);
+            return;
+        };
+        give(&up.parent, up.slot, ChildResult::Finished(finished));
+        let parent = up.parent.clone();
+        current = parent;
+    }
+}
+
+fn hand_up(shared: &Shared<'_>, directory: Arc<Directory>, result: ChildResult) {
+    let Some(up) = &directory.up else {
+        return shared.fail(Error::io("opening the workspace's root", Errno::NOENT));
+    };
+    give(&up.parent, up.slot, result);
+    complete(shared, up.parent.clone());
+}
+
+/// Puts a child's result into its parent's list.
+fn give(parent: &Directory, slot: usize, result: ChildResult) {
+    let mut guard = parent.state();
+    let Some(state) = guard.as_mut() else { return };
+    match &mut state.contents {
+        Contents::Same { changed } => {
+            if !matches!(&result, ChildResult::Finished(f) if f.unchanged) {
+                changed.push((slot, result));
+            }
+        }
+        Contents::Fresh { slots } => place(&mut slots[slot], result),
+    }
+}
+
+fn place(slot: &mut Slot, result: ChildResult) {
+    match result {
+        ChildResult::Finished(f) => {
+            let before = slot.entry.as_ref().and_then(|e| e.meta.xattrs);
+            let xattrs = if f.same_xattrs { before } else { f.xattrs };
+            slot.now = Known { stat: f.stat, child: f.cache, trusted: f.trusted, uncovered: None };
+            slot.entry = Some(Entry {
+                name: slot.name.as_bytes().into(),
+                meta: Meta { xattrs, ..f.stat.meta() },
+                node: Node::Directory { manifest: f.manifest },
+            });
+        }
+        ChildResult::Uncovered(entry) => {
+            let reason = match &entry.node {
+                Node::Uncovered { reason, .. } => *reason,
+                _ => Reason::ReadError,
+            };
+            slot.now = Known { uncovered: Some(reason), ..Known::default() };
+            slot.entry = Some(entry);
+        }
+        ChildResult::Gone => slot.entry = None,
+    }
+}
+
+/// All children are there: makes the manifest and the cache record.
+fn finish(shared: &Shared<'_>, directory: &Directory) -> Result<Finished> {
+    let Some(state) = directory.state().take() else {
+        return Err(Error::io("completing a directory", Errno::INVAL));
+    };
+    let State { stat, trusted, listing_trusted, ignore_fingerprint, record, xattrs, same_inode, contents } =
+        state;
+    let mut finished = Finished {
+        stat,
+        trusted,
+        manifest: Hash([0; 32]),
+        cache: CacheRef::default(),
+        xattrs,
+        same_xattrs: same_inode,
+        unchanged: false,
+    };
+    let slots = match (contents, &record) {
+        (Contents::Same { changed }, Some(record)) if changed.is_empty() => {
+            finished.manifest = record.listing.manifest;
+            finished.cache = match (directory.cached, shared.walk.new_cache) {
+                (Some(at), Some(_)) => at,
+                _ => CacheRef::default(),
+            };
+            finished.unchanged = same_inode;
+            return Ok(finished);
+        }
+        (Contents::Same { changed }, Some(record)) => {
+            let mut slots = list::slots_of(shared, record)?;
+            for (at, result) in changed {
+                place(&mut slots[at], result);
+            }
+            slots
+        }
+        (Contents::Same { .. }, None) => Vec::new(),
+        (Contents::Fresh { slots }, _) => slots,
+    };
+    let mut entries = Vec::with_capacity(slots.len());
+    let mut known_now = Vec::with_capacity(slots.len());
+    for slot in slots {
+        if let Some(entry) = slot.entry {
+            entries.push(entry);
+            known_now.push(slot.now);
+        }
+    }
+    finished.manifest = shared.walk.sink.put_directory(&entries)?;
+    if let Some(cache) = shared.walk.new_cache {
+        let listing = Listing {
+            ino: stat.ino,
+            mtime: stat.mtime,
+            ctime: stat.ctime,
+            trusted: listing_trusted,
+            ignore_fingerprint,
+            manifest: finished.manifest,
+        };
+        let names = entries.iter().map(|e| &*e.name).zip(known_now);
+        finished.cache = cache.append(&stat_cache::encode(&listing, names))?;
+    }
+    Ok(finished)
+}
+
+/// Stores the extended attributes of an open path.
+pub(super) fn store_xattrs(shared: &Shared<'_>, fd: BorrowedFd<'_>) -> Result<Option<Hash>> {
+    let xattrs = xattr::read(fd).map_err(|e| Error::io("reading extended attributes", e))?;
+    if xattrs.0.is_empty() { Ok(None) } else { shared.walk.sink.put(&xattrs.encode()).map(Some) }
+}

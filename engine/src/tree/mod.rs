@@ -1,0 +1,22 @@
+//! Reading a workspace: the walk, its stat cache, and the comparison of two pictures. Never writes to the workspace.
+
+mod collect;
+mod content;
+mod coverage;
+mod diff;
+mod dir_task;
+mod exclude;
+mod list;
+mod stat;
+mod stat_cache;
+pub mod sys;
+mod walk;
+mod xattr;
+
+pub use collect::Totals;
+pub use coverage::{decode_uncovered, encode_uncovered};
+pub use diff::{Difference, change, changes, differences, lookup};
+pub use exclude::Rules;
+pub use stat::Stat;
+pub use stat_cache::{CacheReader, CacheRef, CacheWriter, compact};
+pub use walk::{Limits, Sink, Walk, Walked};
