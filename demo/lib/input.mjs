@@ -66,19 +66,18 @@ export async function addOddities({ workspace, outside, xattr }) {
     # names
     : > $'new\\nline'; : > $'tab\\tand "quotes"'; : > ' spaces '; : > '-rf'; : > 'ümlaut'; : > $'\\e[31mred'
     (: > $'not-utf8-\\xff\\xfe') 2>/dev/null || refused 'names that are not UTF-8'
+    # attributes, before a mode forbids it
+    "$XATTR" set user.comment 'made by a person' links/one 2>/dev/null || refused 'extended attributes'
+    "$XATTR" set user.color blue empty 2>/dev/null || true
     # modes
     printf '#!/bin/sh\\n' > setuid; chmod 4755 setuid; chmod 2775 shared; chmod 1777 sticky; chmod 0400 links/two
-    printf 'x' > secret; chmod 0600 secret
+    printf 'x' > secret; chmod 0600 secret; "$XATTR" set user.secret yes secret 2>/dev/null || true
     if [ "$(id -u)" = 0 ]; then printf 'x' > owned; chown 12345:54321 owned; chmod 0640 owned
     else refused 'files of another owner (needs root)'; fi
     # sizes
     : > zero; truncate -s 8M sparse; printf 'data in the middle' | dd of=sparse bs=1 seek=4000000 conv=notrunc status=none
     head -c 3000000 /dev/urandom > large
     mkfifo fifo
-    # attributes
-    "$XATTR" set user.comment 'made by a person' links/one 2>/dev/null || refused 'extended attributes'
-    "$XATTR" set user.secret yes secret 2>/dev/null || true
-    "$XATTR" set user.color blue empty 2>/dev/null || true
     # a repository inside, with a commit
     if command -v git >/dev/null; then
       git init -q nested --template= ; printf 'tracked\\n' > nested/file

@@ -55,7 +55,9 @@ export async function copying({ workspace, before, scratch, programs }) {
   const covered = covers(before, await take(programs, two));
   await discard(one);
   await discard(two);
-  const note = 'everything; each picture is a whole copy, and a restore replaces the root directory itself';
+  const lost = before.size - covered.exact;
+  const scope = lost === 0 ? 'everything' : `all but ${lost} paths`;
+  const note = `${scope}; each picture is a whole copy, and a restore replaces the root directory itself`;
   return { name: 'cp -a', firstMs: first.ms, againMs: again.ms, restoreMs: restore.ms, bytes, covers: covered, note };
 }
 

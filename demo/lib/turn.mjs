@@ -67,7 +67,9 @@ export const TURN = [
   {
     what: 'chmod -R, chmod: changes modes of a whole tree, drops set-id',
     script: `d=$(pick -mindepth 1 -maxdepth 1 -type d | head -z -n 2 | tail -z -n 1 | tr -d '\\0'); [ -z "$d" ] || chmod -R go-rwx,u+w -- "$d"
-      chmod 0755 'demo oddities/setuid'; chmod 0777 'demo oddities/secret' 'demo oddities/read-only'; chmod 0000 'demo oddities/zero'
+      chmod 0755 'demo oddities/setuid'; chmod 0777 'demo oddities/secret' 'demo oddities/read-only'; chmod 0400 'demo oddities/zero'
+      # Whom modes bind could not even picture a file that nobody may read.
+      [ "$(id -u)" != 0 ] || chmod 0000 'demo oddities/zero'
       while IFS= read -r -d '' f; do chmod 0600 "$f"; done < <(files 11); says "tree $d and 15 more"`,
   },
   {
