@@ -21,6 +21,8 @@ export interface Call<T> {
   afterwards: string;
   log: Logger;
   start: (ticket: Ticket, control: Control) => Promise<T | Failure>;
+  /** Hears of the work itself, which can outlast the call: closing waits for it. */
+  track: (work: Promise<void>) => void;
   /** Takes back a success that came after the caller was told that there is none (C12: it never publishes late). */
   takeBack?: (value: T) => Promise<void>;
 }
@@ -76,7 +78,7 @@ export async function long<T>(call: Call<T>, limits: Limits): Promise<T> {
         reject(error);
       }
     };
-    void run();
+    call.track(run());
   });
 }
 

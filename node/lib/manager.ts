@@ -90,12 +90,15 @@ export class CheckpointManager implements AsyncDisposable {
     meta?: Readonly<Record<string, string>>,
     createOptions?: CreateOptions,
   ): Promise<SandboxCheckpoint> {
-    const given = options('options', CREATE, createOptions);
-    const request = {
+    const named = {
       directory: absolute('target', target),
       planId: nameId('planId', planId),
       phase: phase('phase', atPhase),
       metadata: metadata('metadata', meta),
+    };
+    const given = options('options', CREATE, createOptions);
+    const request = {
+      ...named,
       ...(given.label === undefined ? {} : { label: given.label }),
       exclude: given.exclude ?? [],
       excludeIgnored: given.excludeIgnored ?? false,
@@ -122,6 +125,7 @@ export class CheckpointManager implements AsyncDisposable {
    * @throws TurnbackError `WORKSPACE_MISMATCH`, `WORKSPACE_REPLACED`, `CORRUPT`, `DISK_FULL`, `BUSY`, `ABORTED`, `TIMED_OUT`
    */
   async rollbackTo(checkpoint: SandboxCheckpoint | string, rollbackOptions?: RollbackOptions): Promise<RollbackReport> {
+    const named = typeof checkpoint === 'string' ? checkpointId('checkpoint', checkpoint) : ownRecord(checkpoint);
     const given = options('options', ROLLBACK, rollbackOptions);
     const request = {
       dryRun: given.dryRun ?? false,
@@ -131,7 +135,7 @@ export class CheckpointManager implements AsyncDisposable {
       allowReplacedRoot: given.allowReplacedRoot ?? false,
       safety: given.safety ?? true,
     };
-    const id = typeof checkpoint === 'string' ? checkpointId('checkpoint', checkpoint) : await this.#own(checkpoint);
+    const id = typeof named === 'string' ? named : await this.#stored(named);
     const report = await this.#long('the rollback', request.dryRun ? UNCHANGED : PERHAPS_IN_PART, given, {
       start: (ticket, control) => this.#native.rollback(id, request, ticket, control),
     });
@@ -147,8 +151,8 @@ export class CheckpointManager implements AsyncDisposable {
    * @throws TurnbackError `NOT_UNDOABLE` when the rollback took no checkpoint, or the id is of a checkpoint that no rollback made
    */
   async undo(rollback: RollbackReport | string, undoOptions?: Long): Promise<RollbackReport> {
-    const given = options('options', LONG, undoOptions);
     const id = checkpointId('rollback', typeof rollback === 'string' ? rollback : undoIdOf(rollback));
+    const given = options('options', LONG, undoOptions);
     const report = await this.#long('the undo', PERHAPS_IN_PART, given, {
       start: (ticket, control) => this.#native.undo(id, ticket, control),
     });
@@ -193,9 +197,9 @@ export class CheckpointManager implements AsyncDisposable {
 
   /** What differs between a checkpoint and another one, or the workspace as it is now. */
   async diff(from: string, to?: string, diffOptions?: Long): Promise<readonly Change[]> {
-    const given = options('options', LONG, diffOptions);
     const left = checkpointId('from', from);
     const right = to === undefined || to === 'now' ? undefined : checkpointId('to', to);
+    const given = options('options', LONG, diffOptions);
     const found = await this.#long('the comparison', UNCHANGED, given, {
       start: (ticket, control) => this.#native.diff(left, right, ticket, control),
     });
@@ -212,9 +216,9 @@ export class CheckpointManager implements AsyncDisposable {
 
   /** Writes a checkpoint into a new or empty directory, as plain files. */
   async export(id: string, directory: Path, exportOptions?: Long): Promise<void> {
-    const given = options('options', LONG, exportOptions);
     const wanted = checkpointId('id', id);
     const into = absolute('directory', directory);
+    const given = options('options', LONG, exportOptions);
     await this.#long('the export', 'the directory holds a part of it: remove it', given, {
       start: (ticket, control) => this.#native.export(wanted, into, ticket, control),
     });
@@ -236,8 +240,8 @@ export class CheckpointManager implements AsyncDisposable {
 
   /** Reads one checkpoint, or all of them, and compares every byte with its checksum. */
   async verify(id?: string, verifyOptions?: Long): Promise<VerifyReport> {
-    const given = options('options', LONG, verifyOptions);
     const wanted = id === undefined ? undefined : checkpointId('id', id);
+    const given = options('options', LONG, verifyOptions);
     const report = await this.#long('the verification', UNCHANGED, given, {
       start: (ticket, control) => this.#native.verify(wanted, ticket, control),
     });
@@ -249,7 +253,10 @@ export class CheckpointManager implements AsyncDisposable {
     return records.usageReport(await this.#call(() => this.#native.usage()));
   }
 
-  /** Waits for the calls that run, then closes the store. May be called again. An ephemeral store is removed. */
+  /**
+   * Waits for the work that runs, that of cancelled calls included (it ends at its next system call), then closes the
+   * store. May be called again. An ephemeral store is removed.
+   */
   close(): Promise<void> {
     this.#closing ??= this.#close();
     return this.#closing;
@@ -265,15 +272,9 @@ export class CheckpointManager implements AsyncDisposable {
     this.#log.debug({ store: this.storePath }, 'store closed');
   }
 
-  /** The id of a record, if it is one of this store's. */
-  async #own(given: SandboxCheckpoint): Promise<string> {
-    if (typeof given !== 'object' || given === null) {
-      throw invalidArgument(
-        'checkpoint',
-        'checkpoint is neither a record nor an id: pass what createCheckpoint() gave',
-      );
-    }
-    const id = checkpointId('checkpoint.checkpointId', given.checkpointId);
+  /** The id of a record, if the store's own record names the same workspace. */
+  async #stored(given: SandboxCheckpoint): Promise<string> {
+    const id = given.checkpointId;
     const stored = await this.#call(() => this.#native.get(id));
     if (stored === null) {
       throw new TurnbackError(
@@ -312,7 +313,8 @@ export class CheckpointManager implements AsyncDisposable {
     call: { start: (ticket: Ticket, control: Control) => Promise<T | Failure>; takeBack?: Call<T>['takeBack'] & {} },
   ): Promise<T> {
     this.#usable();
-    return await this.#track(long({ what, afterwards, log: this.#log, ...call }, { signal, onProgress, deadlineMs }));
+    const track = (work: Promise<void>) => void this.#track(work);
+    return await long({ what, afterwards, log: this.#log, track, ...call }, { signal, onProgress, deadlineMs });
   }
 
   #track<T>(running: Promise<T>): Promise<T> {
@@ -321,6 +323,15 @@ export class CheckpointManager implements AsyncDisposable {
     running.then(done, done);
     return running;
   }
+}
+
+/** Something that can be a record: whether it is one of the store's, the store knows. */
+function ownRecord(given: SandboxCheckpoint): SandboxCheckpoint {
+  if (typeof given !== 'object' || given === null) {
+    throw invalidArgument('checkpoint', 'checkpoint is neither a record nor an id: pass what createCheckpoint() gave');
+  }
+  checkpointId('checkpoint.checkpointId', given.checkpointId);
+  return given;
 }
 
 function undoIdOf(report: RollbackReport): string {

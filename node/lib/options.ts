@@ -36,7 +36,7 @@ export const checkpointId: Check<string> = (name, value) => {
   if (typeof value === 'string' && CHECKPOINT_ID.test(value)) return value;
   throw invalidArgument(
     name,
-    `${name} is no checkpoint id: an id is 26 of the characters 0-9 and A-Z without I, L, O and U, as `turnback list` and listCheckpoints() give it`,
+    `${name} is no checkpoint id: an id is 26 of the characters 0-9 and A-Z without I, L, O and U, as listCheckpoints() and the command list give it`,
   );
 };
 
