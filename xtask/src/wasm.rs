@@ -1,6 +1,6 @@
 //! `cargo xtask wasm`: builds the crate `turnback-wasm` for wasm32 and writes `wasm/pkg/`.
 //!
-//! Nothing is redone when nothing changed: cargo knows about the module, and `wasm/pkg/` is compared with it.
+//! Nothing is redone when nothing changed: cargo knows about the module, and only files that differ are written.
 
 mod bindgen;
 mod compiler;

@@ -91,6 +91,7 @@ fn fetch(store: &Path, needed: Option<&Version>) -> Result<(String, PathBuf)> {
         run(Command::new("dpkg").arg("-x").arg(&deb).arg(&root))?;
     }
     fs::remove_dir_all(&debs)?;
+    keep_library_only(&root.join("usr/src"))?;
 
     let wrapper = partial.join(WRAPPER);
     fs::write(&wrapper, WRAPPER_SCRIPT)?;
@@ -102,6 +103,24 @@ fn fetch(store: &Path, needed: Option<&Version>) -> Result<(String, PathBuf)> {
     }
     fs::rename(&partial, &home).with_context(|| format!("cannot move the compiler to {}", home.display()))?;
     Ok((version, home))
+}
+
+/// Removes the compiler's own source, over 300 MB that only a build of the compiler needs.
+fn keep_library_only(sources: &Path) -> Result<()> {
+    for release in fs::read_dir(sources)? {
+        for entry in fs::read_dir(release?.path())? {
+            let entry = entry?;
+            if entry.file_name() == "library" {
+                continue;
+            }
+            if entry.file_type()?.is_dir() {
+                fs::remove_dir_all(entry.path())?;
+            } else {
+                fs::remove_file(entry.path())?;
+            }
+        }
+    }
+    Ok(())
 }
 
 /// Removes what fetches left behind that were killed.
