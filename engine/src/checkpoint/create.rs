@@ -57,6 +57,7 @@ impl Manager {
         inner.store.require_writable()?;
         let workspace = Workspace::resolve(directory)?;
         workspace.check_scope(inner.layout(), request.allow_broad)?;
+        workspace.check_ancestors()?;
         let rules = RulesRecord {
             exclude: request.exclude,
             exclude_ignored: request.exclude_ignored,

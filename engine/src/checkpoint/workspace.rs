@@ -10,7 +10,7 @@ use turnback_core::SandboxId;
 
 use crate::error::{Code, Error, Result};
 use crate::model::Hash;
-use crate::store::{Durability, FORMAT_VERSION, Identity, Layout, unseal, write_sealed};
+use crate::store::{Durability, FORMAT_VERSION, Identity, Layout, unsafe_ancestor, unseal, write_sealed};
 use crate::tree::sys;
 
 /// A directory by its canonical path; it need not exist.
@@ -94,6 +94,19 @@ impl Workspace {
             .at(&self.path));
         }
         Ok(())
+    }
+
+    /// Refuses a workspace whose path others could lead elsewhere (input 7).
+    pub(super) fn check_ancestors(&self) -> Result<()> {
+        match unsafe_ancestor(&self.path)? {
+            None => Ok(()),
+            Some(ancestor) => Err(Error::new(
+                Code::PermissionDenied,
+                format!("other users can replace the workspace through `{}`", ancestor.display()),
+                "take write permission away from them, or move the workspace",
+            )
+            .at(&self.path)),
+        }
     }
 
     fn too_broad(&self) -> Option<&'static str> {

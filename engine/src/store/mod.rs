@@ -24,7 +24,7 @@ pub use format::{FORMAT_VERSION, seal, unseal};
 pub use gc::collect;
 pub use layout::Layout;
 pub use lock::{FileLock, LockKind, Patience};
-pub use open::{OpenedStore, StoreLocation, open_store};
+pub use open::{OpenedStore, StoreLocation, open_store, unsafe_ancestor};
 pub use pack_set::PackSet;
 pub use record::{
     CoverageRecord, Identity, LossyPath, Marks, Parsed, Record, RollbackOf, RootRecord, RulesRecord,

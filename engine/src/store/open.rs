@@ -123,19 +123,43 @@ fn check_owner(root: &Path) -> Result<()> {
     if metadata.uid() != us {
         return Err(unsafe_store("the store belongs to another user", root));
     }
-    if metadata.mode() & 0o022 != 0 {
+    if is_writable_by_others(&metadata) {
         return Err(unsafe_store("the store can be written by other users", root));
     }
-    for ancestor in root.ancestors().skip(1) {
+    match unsafe_ancestor(root)? {
+        Some(ancestor) => {
+            Err(unsafe_store("a directory above the store can be changed by other users", &ancestor))
+        }
+        None => Ok(()),
+    }
+}
+
+/// Whether somebody besides the owner and our own group may write. Many systems give every user a group of their own and new
+/// directories group permission, so that our own group says nothing about others.
+fn is_writable_by_others(metadata: &std::fs::Metadata) -> bool {
+    let our_group = metadata.gid() == rustix::process::getegid().as_raw() || metadata.gid() == 0;
+    metadata.mode() & 0o002 != 0 || (metadata.mode() & 0o020 != 0 && !our_group)
+}
+
+/// The first directory above a path that a third user could swap (input 7): owned by somebody else, or writable without the sticky
+/// bit. The path must be resolved already.
+///
+/// # Errors
+/// The system's error when a directory cannot be examined.
+pub fn unsafe_ancestor(path: &Path) -> Result<Option<PathBuf>> {
+    /// Root's files in a user namespace that does not map root belong to this id.
+    const OVERFLOW: u32 = 65_534;
+    let us = rustix::process::geteuid().as_raw();
+    for ancestor in path.ancestors().skip(1) {
         let metadata = std::fs::metadata(ancestor)
-            .map_err(|e| Error::io("examining the store's parent", e).at(ancestor))?;
-        let foreign = metadata.uid() != us && metadata.uid() != 0;
-        let open_to_all = metadata.mode() & 0o022 != 0 && metadata.mode() & 0o1000 == 0;
-        if foreign || open_to_all {
-            return Err(unsafe_store("a directory above the store can be changed by other users", ancestor));
+            .map_err(|e| Error::io("examining a parent directory", e).at(ancestor))?;
+        let foreign = ![us, 0, OVERFLOW].contains(&metadata.uid());
+        let sticky = metadata.mode() & 0o1000 != 0;
+        if foreign || (is_writable_by_others(&metadata) && !sticky) {
+            return Ok(Some(ancestor.to_owned()));
         }
     }
-    Ok(())
+    Ok(None)
 }
 
 /// Reads the format file, or makes a new store. The text says why the store can only be read.
@@ -151,7 +175,10 @@ fn check_format(layout: &Layout) -> Result<Option<String>> {
         .and_then(|t| t.strip_suffix('\n'))
         .and_then(|t| t.parse::<u32>().ok());
     match version {
-        Some(version) if version <= FORMAT_VERSION && version > 0 => make_directories(layout),
+        Some(version) if version <= FORMAT_VERSION && version > 0 => {
+            tighten(layout.root())?;
+            make_directories(layout)
+        }
         Some(version) => {
             Ok(Some(format!("the store has format {version}, this version writes {FORMAT_VERSION}")))
         }
@@ -175,8 +202,7 @@ fn initialise(layout: &Layout) -> Result<()> {
         )
         .at(layout.root()));
     }
-    std::fs::set_permissions(layout.root(), std::fs::Permissions::from_mode(0o700))
-        .map_err(|e| Error::io("setting the store's mode", e).at(layout.root()))?;
+    tighten(layout.root())?;
     make_directories(layout)?;
     let tmp = layout.tmp().join(files::random_name()?);
     let text = format!("{FORMAT_PREFIX}{FORMAT_VERSION}\n");
@@ -186,6 +212,16 @@ fn initialise(layout: &Layout) -> Result<()> {
         .and_then(|()| std::fs::rename(&tmp, layout.format()))
         .map_err(|e| Error::io("making the store", e).at(layout.root()))?;
     files::sync_directory(layout.root())
+}
+
+/// The store is for us alone, whatever mode its directory was made with (C9).
+fn tighten(root: &Path) -> Result<()> {
+    let metadata = std::fs::metadata(root).map_err(|e| Error::io("examining the store", e).at(root))?;
+    if metadata.mode() & 0o7777 == 0o700 {
+        return Ok(());
+    }
+    std::fs::set_permissions(root, std::fs::Permissions::from_mode(0o700))
+        .map_err(|e| Error::io("setting the store's mode", e).at(root))
 }
 
 fn make_directories(layout: &Layout) -> Result<Option<String>> {

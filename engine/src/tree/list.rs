@@ -125,7 +125,8 @@ impl Scan<'_> {
                 None | Some(Reason::Socket | Reason::Device | Reason::TooLarge) => {}
                 Some(_) => return None,
             }
-            if !known.trusted || self.shared.stopped() {
+            let stopped = if i % 256 == 0 { self.shared.check() } else { self.shared.stopped() };
+            if !known.trusted || stopped {
                 return None;
             }
             let stat = sys::stat_at(self.fd, record.name(i)).ok()?;
