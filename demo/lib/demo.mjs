@@ -118,10 +118,11 @@ export async function runDemo({ source, about, leaveOut, home, open, write = (te
     for (const { kind } of changes) kinds.set(kind, (kinds.get(kind) ?? 0) + 1);
     show.detail(kindsText(kinds));
     for (const { path, kind } of changes.slice(0, FIRST_LINES))
-      show.line(`      ${SIGNS[kind] ?? '?'} ${printable(path)}`);
+      show.line(`      ${SIGNS[kind] ?? '?'} ${printable(path) || '.'}`);
     if (changes.length > FIRST_LINES) show.detail(`  … and ${count(changes.length - FIRST_LINES)} more`);
     const doubts = disagreements(
       damage.filter(({ path }) => !isExempt(path, exempt)),
+      before,
       changes,
     );
     for (const doubt of doubts.slice(0, FIRST_LINES)) show.line(`      ! ${doubt}`);
