@@ -13,13 +13,13 @@ describe('C12: abort', () => {
     const reason = new Error('the user left');
     const signal = AbortSignal.abort(reason);
     const { checkpointId } = await manager.createCheckpoint(workspace, 'p', 'manual');
-    for (const call of [
+    const calls: Promise<unknown>[] = [
       manager.createCheckpoint(workspace, 'p', 'manual', {}, { signal }),
       manager.rollbackTo(checkpointId, { signal }),
       manager.diff(checkpointId, 'now', { signal }),
       manager.verify(undefined, { signal }),
-    ]) {
-      const error = await rejection(call);
+    ];
+    for (const error of await Promise.all(calls.map(rejection))) {
       expect(error).toMatchObject({ name: 'TurnbackError', code: 'ABORTED' });
       expect((error as Error).cause).toBe(reason);
     }

@@ -23,7 +23,7 @@ describe('checkpoint, list, show', () => {
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
     const [id, holds, back] = stdout.split('\n');
     expect(id).toMatch(ID);
-    expect(holds).toBe(`  ${workspace}: 2 files, 8 B`);
+    expect(holds).toBe(`  ${workspace}: 4 paths, 8 B`);
     expect(back).toBe(`To go back to it: turnback rollback ${id}`);
   });
 
@@ -53,7 +53,7 @@ describe('checkpoint, list, show', () => {
       metadata: { k: 'v=w', l: '' },
       workspace,
       createdAt: expect.stringMatching(/^\d{4}-\d\d-\d\dT/),
-      coverage: { files: 2, complete: true },
+      coverage: { files: 3, complete: true },
     });
     expect(json('list').checkpoints).toMatchObject([{ checkpointId: record.checkpointId, label: 'L', pinned: false }]);
   });
@@ -68,9 +68,9 @@ describe('checkpoint, list, show', () => {
     rmSync(other, { recursive: true });
     expect(json('list', other).checkpoints).toHaveLength(1);
     const [head, row] = run('list', '.').stdout.split('\n');
-    expect(head).toMatch(/^ID +WHEN +PHASE +PLAN +LABEL +FILES +SIZE +WORKSPACE$/);
+    expect(head).toMatch(/^ID +WHEN +PHASE +PLAN +LABEL +PATHS +SIZE +WORKSPACE$/);
     expect(row).toMatch(
-      new RegExp(`^${id}  \\d{4}-\\d\\d-\\d\\d \\d\\d:\\d\\d:\\d\\d  manual  manual  mine +2  8 B  ${workspace}$`),
+      new RegExp(`^${id}  \\d{4}-\\d\\d-\\d\\d \\d\\d:\\d\\d:\\d\\d  manual  manual  mine +4 +8 B  ${workspace}$`),
     );
     expect(run('list', join(home, 'never')).stdout).toMatch(/^There are no checkpoints yet/);
   });
@@ -157,7 +157,7 @@ describe('delete, verify, usage, export, doctor', () => {
     });
     expect(run('export', id, join(home, 'copy'))).toMatchObject({
       code: 0,
-      stdout: `Wrote 2 files into ${join(home, 'copy')}.\n`,
+      stdout: `Wrote 4 paths into ${join(home, 'copy')}.\n`,
     });
     expect(picture(join(home, 'copy'))).toEqual(before);
     expect(json('doctor')).toMatchObject({ storePath: env.TURNBACK_STORE, findings: expect.any(Array) });

@@ -18,8 +18,13 @@ describe('TurnbackError', () => {
     expect(error.message).not.toContain('\n');
     expect(error.details).toMatchObject({ advice: expect.any(String), path: missing });
     expect(Object.isFrozen(error.details)).toBe(true);
-    expect(error.cause).toBeInstanceOf(Error);
     expect(existsSync(missing)).toBe(false);
+
+    const refused = await rejection(CheckpointManager.open({ store: '/dev/null/store' }));
+    expect(refused).toMatchObject({
+      code: 'NOT_A_DIRECTORY',
+      cause: { message: expect.stringContaining('Not a directory') },
+    });
   });
 
   it('is known by its marker across realms and copies, where instanceof fails', () => {

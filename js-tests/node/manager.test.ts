@@ -11,7 +11,7 @@ describe('the end of a manager', () => {
     const { checkpointId } = await manager.createCheckpoint(workspace, 'p', 'manual');
     await manager.close();
     await manager.close();
-    for (const call of [
+    const calls: Promise<unknown>[] = [
       manager.createCheckpoint(workspace, 'p', 'manual'),
       manager.rollbackTo(checkpointId),
       manager.listCheckpoints(),
@@ -19,8 +19,9 @@ describe('the end of a manager', () => {
       manager.diff(checkpointId),
       manager.usage(),
       manager.coverage(checkpointId).next(),
-    ]) {
-      expect(await rejection(call)).toMatchObject({ code: 'POISONED', message: expect.stringContaining('is closed') });
+    ];
+    for (const error of await Promise.all(calls.map(rejection))) {
+      expect(error).toMatchObject({ code: 'POISONED', message: expect.stringContaining('is closed') });
     }
   });
 

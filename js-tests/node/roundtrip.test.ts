@@ -248,7 +248,7 @@ describe('looking', () => {
       manager.pin(UNKNOWN_ID, true),
       manager.coverage(UNKNOWN_ID).next(),
     ];
-    for (const call of calls) expect(await rejection(call)).toMatchObject({ code: 'NOT_FOUND' });
+    for (const error of await Promise.all(calls.map(rejection))) expect(error).toMatchObject({ code: 'NOT_FOUND' });
     expect(existsSync(join(home, 'x'))).toBe(false);
   });
 

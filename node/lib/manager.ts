@@ -61,7 +61,7 @@ export class CheckpointManager implements AsyncDisposable {
       await addon().openManager({
         ...(store === undefined || store === 'ephemeral' ? {} : { store }),
         ephemeral: store === 'ephemeral',
-        processDurability: durability === 'process',
+        ...(durability === undefined ? {} : { powerDurability: durability === 'power' }),
         strict: strict ?? false,
       }),
     );
@@ -338,6 +338,7 @@ function undoIdOf(report: RollbackReport): string {
   if (typeof report !== 'object' || report === null) {
     throw invalidArgument('rollback', 'rollback is neither a report nor an id: pass what rollbackTo() gave');
   }
+  checkpointId('rollback.checkpointId', report.checkpointId);
   if (report.undoCheckpointId !== undefined) return report.undoCheckpointId;
   throw new TurnbackError(
     'NOT_UNDOABLE',

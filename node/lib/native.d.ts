@@ -74,9 +74,9 @@ export interface NativeComment {
 
 /** How much of a workspace a checkpoint holds. */
 export interface NativeCoverage {
-  /** Files stored. */
+  /** Paths of every kind that are stored, the root among them. */
   files: number
-  /** Their bytes. */
+  /** The bytes of the files among them. */
   bytes: number
   /** Whether everything that was asked for is stored. */
   complete: boolean
@@ -206,8 +206,8 @@ export interface NativeOpenOptions {
   store?: Uint8Array
   /** A store that goes with the manager. */
   ephemeral: boolean
-  /** Survive a crash of the process only, not of the machine. */
-  processDurability: boolean
+  /** Survive a power cut (`true`) or only the end of the process; by default what suits the store. */
+  powerDurability?: boolean
   /** Trust no timestamp. */
   strict: boolean
 }
@@ -276,7 +276,7 @@ export interface NativeUncovered {
 export interface NativeUsageReport {
   /** Bytes in the store. */
   storeBytes: number
-  /** The store's cap. */
+  /** What the store could grow to. */
   maxBytes: number
   /** Each checkpoint's share. */
   checkpoints: Array<NativeCheckpointUsage>

@@ -39,9 +39,9 @@ export interface Uncovered {
 
 /** How much of a workspace a checkpoint holds. */
 export interface Coverage {
-  /** Files stored. */
+  /** Paths of every kind that are stored, the workspace itself among them. */
   readonly files: number;
-  /** Their bytes. */
+  /** The bytes of the files among them. */
   readonly bytes: number;
   /** Whether everything that was asked for is stored. */
   readonly complete: boolean;
@@ -136,7 +136,7 @@ export interface VerifyReport {
 /** What the store holds. */
 export interface UsageReport {
   readonly storeBytes: number;
-  /** The store's cap. */
+  /** What the store could grow to: its cap, or while it has none what it holds and the free space of its file system. */
   readonly maxBytes: number;
   readonly checkpoints: readonly { readonly checkpointId: string; readonly freedByDeleteBytes: number }[];
 }
@@ -148,7 +148,7 @@ export interface OpenOptions {
    * `$TURNBACK_STORE`, else `$XDG_STATE_HOME/turnback`, else `~/.local/state/turnback` (C11).
    */
   store?: Path | undefined;
-  /** What an acknowledged checkpoint survives: a power cut (default), or only the end of the process. */
+  /** What an acknowledged checkpoint survives: a power cut (default), or only the end of the process (default for `'ephemeral'`). */
   durability?: 'power' | 'process' | undefined;
   /** Trust no timestamp: read every file at every checkpoint. */
   strict?: boolean | undefined;

@@ -37,9 +37,9 @@ pub(crate) fn uncovered(list: &[engine::Uncovered]) -> Vec<NativeUncovered> {
 /// How much of a workspace a checkpoint holds.
 #[napi(object, object_from_js = false)]
 pub struct NativeCoverage {
-    /// Files stored.
+    /// Paths of every kind that are stored, the root among them.
     pub files: i64,
-    /// Their bytes.
+    /// The bytes of the files among them.
     pub bytes: i64,
     /// Whether everything that was asked for is stored.
     pub complete: bool,
@@ -282,7 +282,7 @@ pub struct NativeCheckpointUsage {
 pub struct NativeUsageReport {
     /// Bytes in the store.
     pub store_bytes: i64,
-    /// The store's cap.
+    /// What the store could grow to.
     pub max_bytes: i64,
     /// Each checkpoint's share.
     pub checkpoints: Vec<NativeCheckpointUsage>,

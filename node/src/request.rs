@@ -19,8 +19,8 @@ pub struct NativeOpenOptions {
     pub store: Option<Uint8Array>,
     /// A store that goes with the manager.
     pub ephemeral: bool,
-    /// Survive a crash of the process only, not of the machine.
-    pub process_durability: bool,
+    /// Survive a power cut (`true`) or only the end of the process; by default what suits the store.
+    pub power_durability: Option<bool>,
     /// Trust no timestamp.
     pub strict: bool,
 }
@@ -33,7 +33,7 @@ impl NativeOpenOptions {
             None if self.ephemeral => StoreLocation::Ephemeral,
             None => StoreLocation::Default,
         };
-        let durability = if self.process_durability { Durability::Process } else { Durability::Power };
+        let durability = self.power_durability.map(|yes| if yes { Durability::Power } else { Durability::Process });
         OpenOptions { store, durability, strict: self.strict }
     }
 }

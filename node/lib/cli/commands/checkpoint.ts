@@ -61,7 +61,7 @@ export const checkpoint: Command = {
       record,
       () => [
         checkpointId,
-        `  ${printable(workspace)}: ${count(coverage.files, 'file')}, ${size(coverage.bytes)}`,
+        `  ${printable(workspace)}: ${count(coverage.files, 'path')}, ${size(coverage.bytes)}`,
         ...coverageLines(coverage),
         `To go back to it: turnback rollback ${checkpointId}`,
       ],

@@ -9,25 +9,25 @@ export const doctor: Command = {
   args: ['[DIR]'],
   options: {},
   about: [
-    'Looks at DIR (default: the working directory) and at the store. Exits with 1 when something is not as it should be.',
+    'Looks at DIR (default: the working directory) and at the store. What is not as good as it can be is marked with --;',
+    'it says what follows.',
   ],
   examples: ['turnback doctor', 'turnback doctor ~/project --json'],
   async run({ args: [directory = '.'] }, { store, output }) {
     const { storePath } = await store();
     const findings = await probe(directory, storePath);
-    const ok = findings.every((finding) => finding.ok);
     output.answer(
-      { ok, storePath, findings },
+      { storePath, findings },
       () =>
         table(
           ['', 'CHECK', 'FOUND'],
-          findings.map((finding) => [finding.ok ? 'ok' : '!!', printable(finding.name), printable(finding.detail)]),
+          findings.map((finding) => [finding.ok ? 'ok' : '--', printable(finding.name), printable(finding.detail)]),
         ),
       () =>
         findings
           .filter((finding) => !finding.ok)
           .map((finding) => `${printable(finding.name)}: ${printable(finding.detail)}`),
     );
-    return ok ? EXIT.done : EXIT.failed;
+    return EXIT.done;
   },
 };

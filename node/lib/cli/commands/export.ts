@@ -18,7 +18,7 @@ export const exportTo: Command = {
     await manager.export(checkpointId, directory, { signal, onProgress: progress.onProgress }).finally(progress.end);
     output.answer(
       { checkpointId, directory, coverage },
-      () => [`Wrote ${count(coverage.files, 'file')} into ${printable(directory)}.`, ...coverageLines(coverage)],
+      () => [`Wrote ${count(coverage.files, 'path')} into ${printable(directory)}.`, ...coverageLines(coverage)],
       () => [],
     );
     return coverage.complete ? EXIT.done : partial;

@@ -29,7 +29,7 @@ export const list: Command = {
           size(one.coverage.bytes),
           `${printable(one.workspace)}${one.coverage.complete ? '' : ' [partial]'}${one.pinned ? ' [pinned]' : ''}`,
         ]);
-        return table(['ID', 'WHEN', 'PHASE', 'PLAN', 'LABEL', 'FILES', 'SIZE', 'WORKSPACE'], rows, ['FILES', 'SIZE']);
+        return table(['ID', 'WHEN', 'PHASE', 'PLAN', 'LABEL', 'PATHS', 'SIZE', 'WORKSPACE'], rows, ['PATHS', 'SIZE']);
       },
       () => checkpoints.map(({ checkpointId }) => checkpointId),
     );

@@ -24,7 +24,7 @@ export const show: Command = {
         ...(one.label === undefined ? [] : [`label       ${printable(one.label)}`]),
         ...(one.pinned ? ['pinned      yes'] : []),
         ...Object.entries(one.metadata).map(([key, value]) => `metadata    ${printable(key)}=${printable(value)}`),
-        `holds       ${count(coverage.files, 'file')}, ${size(coverage.bytes)}${coverage.complete ? '' : ' [partial]'}`,
+        `holds       ${count(coverage.files, 'path')}, ${size(coverage.bytes)}${coverage.complete ? '' : ' [partial]'}`,
         `stored      ${size(one.bytes)} in ${printable(one.snapshotPath)}`,
         ...(coverage.changing === 0
           ? []
