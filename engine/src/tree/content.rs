@@ -3,6 +3,7 @@
 use std::cell::RefCell;
 use std::os::fd::{AsFd, BorrowedFd};
 
+use rayon::iter::{IntoParallelIterator, ParallelIterator};
 use rustix::fs::SeekFrom;
 use rustix::io::Errno;
 
@@ -11,7 +12,7 @@ use super::sys;
 use super::walk::Sink;
 use crate::context::Context;
 use crate::error::{Error, Result};
-use crate::model::{Content, Segment, encode_segments};
+use crate::model::{Content, Hash, Segment, encode_segments};
 
 /// How often a file is read when it changes under the reader.
 const ATTEMPTS: u32 = 3;
@@ -60,7 +61,7 @@ pub(super) fn read(fd: BorrowedFd<'_>, sink: &dyn Sink, ctx: &Context) -> Result
     let mut attempt = 1;
     loop {
         let before = sys::stat_fd(fd)?;
-        let (content, size) = BUFFER.with_borrow_mut(|buffer| once(fd, &before, buffer, sink, ctx))?;
+        let (content, size) = once(fd, &before, sink, ctx)?;
         let after = sys::stat_fd(fd)?;
         let stable = before.same_inode_state(&after) && size == after.size;
         if stable || attempt == ATTEMPTS {
@@ -70,18 +71,11 @@ pub(super) fn read(fd: BorrowedFd<'_>, sink: &dyn Sink, ctx: &Context) -> Result
     }
 }
 
-fn once(
-    fd: BorrowedFd<'_>,
-    stat: &Stat,
-    buffer: &mut Vec<u8>,
-    sink: &dyn Sink,
-    ctx: &Context,
-) -> Result<(Content, u64), Failure> {
+fn once(fd: BorrowedFd<'_>, stat: &Stat, sink: &dyn Sink, ctx: &Context) -> Result<(Content, u64), Failure> {
     ctx.check()?;
     if stat.size <= BLOB_MAX && !stat.may_have_holes() {
-        let bytes = read_range(fd, 0, stat.size, buffer)?;
-        let hash = sink.put(bytes)?;
-        return Ok((Content::Blob(hash), bytes.len() as u64));
+        let (length, hash) = piece(fd, 0, stat.size, sink)?;
+        return Ok((Content::Blob(hash), length));
     }
     let mut segments = Vec::new();
     let mut at = 0;
@@ -91,21 +85,33 @@ fn once(
             segments.push(Segment::Hole { length: data - at });
             at = data;
         }
-        while at < hole {
+        // One large file must not keep a single thread busy.
+        let pieces = (0..(hole - at).div_ceil(Segment::MAX_DATA)).into_par_iter().map(|i| {
             ctx.check()?;
-            let want = (hole - at).min(Segment::MAX_DATA);
-            let bytes = read_range(fd, at, want, buffer)?;
-            if !bytes.is_empty() {
-                let hash = sink.put(bytes)?;
-                segments.push(Segment::Data { length: bytes.len() as u64, hash });
-                at += bytes.len() as u64;
+            let start = at + i * Segment::MAX_DATA;
+            piece(fd, start, (hole - start).min(Segment::MAX_DATA), sink)
+        });
+        for (length, hash) in pieces.collect::<Result<Vec<_>, Failure>>()? {
+            let wanted = (hole - at).min(Segment::MAX_DATA);
+            if length > 0 {
+                segments.push(Segment::Data { length, hash });
+                at += length;
             }
-            if (bytes.len() as u64) < want {
+            if length < wanted {
+                // It was cut off meanwhile.
                 return Ok((Content::Segments(sink.put(&encode_segments(&segments))?), at));
             }
         }
     }
     Ok((Content::Segments(sink.put(&encode_segments(&segments))?), at))
+}
+
+/// Reads and stores one stretch; shorter than asked for only at the end of the file.
+fn piece(fd: BorrowedFd<'_>, offset: u64, length: u64, sink: &dyn Sink) -> Result<(u64, Hash), Failure> {
+    BUFFER.with_borrow_mut(|buffer| {
+        let bytes = read_range(fd, offset, length, buffer)?;
+        Ok((bytes.len() as u64, sink.put(bytes)?))
+    })
 }
 
 /// The next stretch of data at or after `at`: where it starts and where it ends, both at most `size`.
