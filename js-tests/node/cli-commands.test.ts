@@ -3,7 +3,7 @@ import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { picture, temporary, turnback, write } from './support.js';
+import { node, PACKAGE, picture, temporary, turnback, write } from './support.js';
 
 const ID = /^[0-9A-HJKMNP-TV-Z]{26}$/;
 
@@ -194,6 +194,23 @@ describe('done in part: 3', () => {
     expect(rolledBack.stdout).toContain('Not restorable, 1 path:\n  s  (socket)\n');
     expect(rolledBack.code).toBe(3);
     expect(run('rollback', checkpointId, '--allow-partial').code).toBe(0);
+  });
+});
+
+describe('an interrupt', () => {
+  it('ends the command with ABORTED, and no checkpoint is left', () => {
+    const { workspace, env, run, json } = prepared();
+    const ran = node(
+      `const { main } = await import(${JSON.stringify(join(PACKAGE, 'dist/cli/main.js'))});
+       const ending = main(['checkpoint', process.env.WORKSPACE]);
+       process.emit('SIGINT');
+       process.exitCode = await ending;`,
+      { env: { ...env, WORKSPACE: workspace } },
+    );
+    expect(ran).toMatchObject({ code: 1, stdout: '' });
+    expect(ran.stderr).toMatch(/^turnback: ABORTED: the checkpoint was cancelled; [^\n]+\n$/);
+    expect(json('list').checkpoints).toEqual([]);
+    expect(run('checkpoint').code).toBe(0);
   });
 });
 

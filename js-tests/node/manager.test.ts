@@ -64,6 +64,54 @@ describe('the end of a manager', () => {
   });
 });
 
+describe('a process or a thread that ends in the middle of a call', () => {
+  const MANY = Object.fromEntries(Array.from({ length: 3000 }, (_, at) => [`f${at}`, `${at}`]));
+
+  it('process.exit() while the engine works ends as it should, and the store is sound', async () => {
+    const home = temporary();
+    write(join(home, 'work'), MANY);
+    const ran = node(
+      `import { CheckpointManager } from 'turnback';
+       const manager = await CheckpointManager.open({ store: process.env.HOME_OF_TEST + '/store' });
+       const onProgress = () => process.exit(7);
+       await manager.createCheckpoint(process.env.HOME_OF_TEST + '/work', 'p', 'manual', {}, { onProgress });`,
+      { env: { HOME_OF_TEST: home } },
+    );
+    expect(ran).toMatchObject({ code: 7, stdout: '', stderr: '' });
+    await using manager = await CheckpointManager.open({ store: join(home, 'store') });
+    expect(await manager.verify()).toMatchObject({ ok: true });
+    await manager.createCheckpoint(join(home, 'work'), 'p', 'manual');
+  });
+
+  it('a worker thread that is terminated does not harm the others', () => {
+    const home = temporary();
+    write(join(home, 'work'), MANY);
+    const ran = node(
+      `import { Worker } from 'node:worker_threads';
+       import { CheckpointManager } from 'turnback';
+       const work = process.env.HOME_OF_TEST + '/work';
+       const code = \`
+         import(\${JSON.stringify(import.meta.resolve('turnback'))}).then(async ({ CheckpointManager }) => {
+           const manager = await CheckpointManager.open({ store: process.env.HOME_OF_TEST + '/store' });
+           const started = manager.createCheckpoint(process.env.HOME_OF_TEST + '/work', 'p', 'manual');
+           require('node:worker_threads').parentPort.postMessage('started');
+           await started;
+         });\`;
+       const worker = new Worker(code, { eval: true, execArgv: [] });
+       await new Promise((resolve) => worker.once('message', resolve));
+       await worker.terminate();
+       await using_(await CheckpointManager.open({ store: process.env.HOME_OF_TEST + '/other' }));
+       async function using_(manager) {
+         const { coverage } = await manager.createCheckpoint(work, 'p', 'manual');
+         console.log(coverage.files);
+         await manager.close();
+       }`,
+      { env: { HOME_OF_TEST: home } },
+    );
+    expect(ran).toMatchObject({ code: 0, stdout: '3001\n', stderr: '' });
+  });
+});
+
 describe('C10: several managers share one store', () => {
   it('what one makes, the other sees', async () => {
     const { manager, workspace, store } = await scene();

@@ -26,6 +26,7 @@ export function overview(): string {
     ...optionLines(GLOBAL),
     '',
     'Exit codes: 0 done, 1 failed, 2 wrong usage, 3 done in part.',
+    'Errors: one line on stderr; with --json {"error":{"code","message","retryable","details"}} on stdout.',
     'More on one command: turnback COMMAND --help',
   ].join('\n');
 }
