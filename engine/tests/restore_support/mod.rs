@@ -1,5 +1,13 @@
 //! Trees, pictures of them, and a comparison that shares no code with the engine.
-#![allow(dead_code, missing_docs, unreachable_pub, clippy::unwrap_used, clippy::expect_used, clippy::panic)] // each test file uses a part; helpers panic as tests do
+#![allow(
+    dead_code,
+    missing_docs,
+    unreachable_pub,
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::type_complexity
+)] // each test file uses a part; helpers panic as tests do
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::ffi::OsStr;
@@ -236,7 +244,18 @@ pub struct Place {
 
 impl Default for Place {
     fn default() -> Self {
-        let dir = tempfile::tempdir().unwrap();
+        Self::within(tempfile::tempdir().unwrap())
+    }
+}
+
+impl Place {
+    /// A place in memory where there is one: for many files, which some disks are slow to make.
+    pub fn in_memory() -> Self {
+        let shared = tempfile::tempdir_in("/dev/shm");
+        Self::within(shared.or_else(|_| tempfile::tempdir()).unwrap())
+    }
+
+    fn within(dir: tempfile::TempDir) -> Self {
         for name in ["w", "outside", "store"] {
             fs::create_dir(dir.path().join(name)).unwrap();
         }

@@ -52,10 +52,10 @@ impl Run<'_> {
     fn spared(&self) -> Vec<bool> {
         let mut spared = vec![false; self.plan.dirs.len()];
         for (index, item) in self.plan.items.iter().enumerate() {
-            if let (Some(old), Slot::Failed) = (item.replaces_dir, self.slot(index)) {
-                if let Some(spared) = spared.get_mut(old) {
-                    *spared = true;
-                }
+            if let (Some(old), Slot::Failed) = (item.replaces_dir, self.slot(index))
+                && let Some(spared) = spared.get_mut(old)
+            {
+                *spared = true;
             }
         }
         for (number, dir) in self.plan.dirs.iter().enumerate() {

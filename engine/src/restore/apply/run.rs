@@ -121,7 +121,7 @@ impl<'a> Run<'a> {
     /// A step was done: hears of cancellation, tells of progress.
     pub(super) fn step(&mut self) -> Result<()> {
         self.done += 1;
-        if self.done % 1_024 == 0 {
+        if self.done.is_multiple_of(1_024) {
             let total = Some((self.plan.items.len() + self.plan.dirs.len()) as u64);
             self.ctx.report(Progress { phase: "apply", done: self.done, total, bytes: 0 });
         }

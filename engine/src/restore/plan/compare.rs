@@ -43,6 +43,8 @@ impl<'a> Descent<'a> {
         match then.node {
             Node::Uncovered { reason, .. } => self.cannot(it, reason, None),
             Node::Directory { manifest } => self.make(it, name, manifest, then, None),
+            // A path beneath a file was asked for: there is no such path.
+            _ if !it.scope.is_inside() => {}
             _ => {
                 self.note_changing(it, &then);
                 self.put(it, name, None, then);
@@ -142,6 +144,9 @@ impl<'a> Descent<'a> {
     }
 
     fn two_leaves(&mut self, it: &Name<'_, 'a>, name: Box<[u8]>, now: State, then: State) {
+        if !it.scope.is_inside() {
+            return;
+        }
         let differs = !now.same(&then);
         if it.protected {
             if differs {

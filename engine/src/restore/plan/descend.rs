@@ -119,7 +119,7 @@ pub(super) fn descend(
         ctx.check()?;
         descent.visit(visit, objects)?;
         done += 1;
-        if done % 1024 == 0 {
+        if done.is_multiple_of(1_024) {
             ctx.report(Progress { phase: "plan", done, total: None, bytes: 0 });
         }
     }

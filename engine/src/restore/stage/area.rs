@@ -140,10 +140,10 @@ impl Area {
 
 impl Drop for Area {
     fn drop(&mut self) {
-        if !self.removed {
-            if let Err(error) = self.clear() {
-                tracing::warn!(%error, path = %self.root.path().display(), "a staging directory was left behind");
-            }
+        if !self.removed
+            && let Err(error) = self.clear()
+        {
+            tracing::warn!(%error, path = %self.root.path().display(), "a staging directory was left behind");
         }
     }
 }

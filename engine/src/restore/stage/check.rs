@@ -41,16 +41,14 @@ pub(crate) fn check_space(plan: &Plan, source: &Source<'_>, place: &Dir) -> Resu
     if inodes == 0 {
         return Ok(());
     }
-    if let Some(limit) = rustix::process::getrlimit(rustix::process::Resource::Fsize).current {
-        if largest > limit {
-            return Err(Error::new(
-                Code::Io,
-                format!(
-                    "a file of {largest} bytes is to be restored and this process may only write {limit}"
-                ),
-                "raise the limit of file sizes (ulimit -f)",
-            ));
-        }
+    if let Some(limit) = rustix::process::getrlimit(rustix::process::Resource::Fsize).current
+        && largest > limit
+    {
+        return Err(Error::new(
+            Code::Io,
+            format!("a file of {largest} bytes is to be restored and this process may only write {limit}"),
+            "raise the limit of file sizes (ulimit -f)",
+        ));
     }
     let Ok(stat) = rustix::fs::fstatvfs(place.fd()) else {
         // A file system that cannot tell is found out while staging, where nothing is lost either.
