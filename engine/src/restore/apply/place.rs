@@ -140,15 +140,23 @@ impl Run<'_> {
         };
         let Some(staged) = self.staged.trees.get(number).cloned().flatten() else { return false };
         let outcome = self.open_for_work(parent).and_then(|held| {
-            if let Role::Create { replaces: Some(before), .. } = &dir.role {
-                if !is_as_seen(before, &held.lstat(&dir.name)?) {
-                    return Err(Errno::EXIST);
-                }
-                held.unlink(&dir.name)?;
-            }
             let Some((shelf, name)) = staged.split() else { return Err(Errno::INVAL) };
             self.staged.area.forget(&staged);
-            self.staged.area.dir(&shelf)?.rename(name, &held, &dir.name, Overwrite::No)
+            let shelf = self.staged.area.dir(&shelf)?;
+            let Role::Create { replaces: Some(before), .. } = &dir.role else {
+                return shelf.rename(name, &held, &dir.name, Overwrite::No);
+            };
+            if !is_as_seen(before, &held.lstat(&dir.name)?) {
+                return Err(Errno::EXIST);
+            }
+            // A directory cannot be renamed over a file: the file steps aside, and back when the directory does not get in.
+            let aside = [name, b"-old"].concat();
+            held.rename(&dir.name, &shelf, &aside, Overwrite::No)?;
+            shelf.rename(name, &held, &dir.name, Overwrite::No).inspect_err(|_| {
+                if let Err(errno) = shelf.rename(&aside, &held, &dir.name, Overwrite::No) {
+                    tracing::warn!(%errno, "a file that a directory was to replace could not be put back");
+                }
+            })
         });
         match outcome {
             Ok(()) => {

@@ -34,13 +34,9 @@ impl Run<'_> {
         };
         let found: Vec<Result<Vec<Uncovered>>> =
             self.options.pool.install(|| chunks.par_iter().map(look).collect());
+        // What was listed already is listed once: the lists are sorted and cleared of repetitions in the end.
         for list in found {
-            for uncovered in list? {
-                let known = |u: &Uncovered| u.path == uncovered.path && u.reason == uncovered.reason;
-                if !self.out.not_restorable.iter().any(known) {
-                    self.out.not_restorable.push(uncovered);
-                }
-            }
+            self.out.not_restorable.extend(list?);
         }
         let done = self.written.len() as u64;
         self.ctx.report(Progress { phase: "verify", done, total: Some(done), bytes: 0 });
