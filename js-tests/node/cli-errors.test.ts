@@ -1,5 +1,6 @@
 // The command line with bad input: one line, a code, what to do next, the right exit code, and nothing lost.
 import { execFileSync, spawnSync } from 'node:child_process';
+import { randomBytes } from 'node:crypto';
 import {
   chmodSync,
   chownSync,
@@ -11,8 +12,8 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { describe, expect, it } from 'vitest';
-import { PACKAGE, ROOT, temporary, turnback, UNKNOWN_ID, write } from './support.js';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { PACKAGE, picture, ROOT, temporary, turnback, UNKNOWN_ID, write } from './support.js';
 
 function prepared() {
   const home = temporary();
@@ -204,6 +205,35 @@ describe('a store that cannot be used', () => {
     expectFailure(run, ['checkpoint'], 1, 'STORE_FORMAT');
     writeFileSync(file, content);
     expect(run('list', '--quiet').stdout).toBe(`${id}\n`);
+  });
+});
+
+describe('a store on a full disk', () => {
+  /** Mounts a file system of a few megabytes; `undefined` where that is not allowed. */
+  function small(): string | undefined {
+    const at = temporary();
+    const mounted = spawnSync('mount', ['-t', 'tmpfs', '-o', 'size=2m,mode=700', 'turnback-test', at]);
+    if (mounted.status !== 0) return undefined;
+    onTestFinished(() => void spawnSync('umount', ['-l', at]));
+    return at;
+  }
+
+  it('gives DISK_FULL, loses nothing, and can still list and delete', ({ skip }) => {
+    const disk = small();
+    if (disk === undefined) return skip('mounting a small file system is not allowed here');
+    const { workspace } = prepared();
+    const run = (...args: string[]) => turnback([...args, '--store', join(disk, 'store')], { cwd: workspace });
+    const id = run('checkpoint', '--quiet').stdout.trim();
+    write(workspace, { large: randomBytes(8 << 20) });
+    const before = picture(workspace);
+    expectFailure(run, ['checkpoint'], 1, 'DISK_FULL');
+    expect(picture(workspace)).toEqual(before);
+    expect(run('list', '--quiet').stdout).toBe(`${id}\n`);
+    expect(run('verify').code).toBe(0);
+    expectFailure(run, ['rollback', id], 1, 'DISK_FULL');
+    expect(picture(workspace)).toEqual(before);
+    expect(run('delete', id).code).toBe(0);
+    expect(run('list', '--quiet').stdout).toBe('');
   });
 });
 

@@ -33,7 +33,8 @@ impl NativeOpenOptions {
             None if self.ephemeral => StoreLocation::Ephemeral,
             None => StoreLocation::Default,
         };
-        let durability = self.power_durability.map(|yes| if yes { Durability::Power } else { Durability::Process });
+        let durability =
+            self.power_durability.map(|yes| if yes { Durability::Power } else { Durability::Process });
         OpenOptions { store, durability, strict: self.strict }
     }
 }
