@@ -138,7 +138,7 @@ impl Error {
     /// Stored data that does not match its checksum or its format.
     #[must_use]
     pub fn corrupt(found: impl Into<String>) -> Self {
-        Self::new(Code::Corrupt, found, "run `turnback verify`; other checkpoints are not affected")
+        Self::new(Code::Corrupt, found, "run `turnback verify` to see which checkpoints are concerned")
     }
 
     /// Names the path concerned.

@@ -4,7 +4,7 @@
 //! there too. None of it is synced: a damaged record is read as missing, and the walk reads the files again.
 
 use std::fs::File;
-use std::os::unix::fs::FileExt;
+use std::os::unix::fs::{FileExt, OpenOptionsExt};
 use std::path::PathBuf;
 use std::sync::{Mutex, PoisonError};
 
@@ -96,6 +96,7 @@ impl CacheFile {
             .read(true)
             .create(true)
             .truncate(false)
+            .mode(0o600)
             .open(self.directory.join(&data))
             .map_err(|e| Error::io("opening the stat cache", e))?;
         // What a killed process appended behind the counted bytes goes.
@@ -144,7 +145,15 @@ fn rewritten(directory: &std::path::Path, stem: &str, head: &Head, file: &File) 
     };
     let (_, records) = appender.0.into_inner().unwrap_or_else(PoisonError::into_inner);
     let data = format!("{stem}-{}-clean.records", head.base);
-    std::fs::write(directory.join(&data), &records).map_err(|e| Error::io("writing the stat cache", e))?;
+    let path = directory.join(&data);
+    std::fs::OpenOptions::new()
+        .write(true)
+        .create(true)
+        .truncate(true)
+        .mode(0o600)
+        .open(&path)
+        .and_then(|file| file.write_all_at(&records, 0))
+        .map_err(|e| Error::io("writing the stat cache", e).at(&path))?;
     let length = records.len() as u64;
     Ok(Some(Head { data, length, clean_length: length, root: (root.offset, root.length), ..head.clone() }))
 }

@@ -11,13 +11,13 @@ use super::types::{Checkpoint, CreateRequest};
 use super::workspace::{Workspace, identity};
 use crate::context::Context;
 use crate::error::{Code, Error, Result};
-use crate::model::Objects;
+use crate::model::{Objects, Sink, encode_uncovered};
 use crate::restore::is_stage_name;
 use crate::store::{
     CoverageRecord, Draft, FORMAT_VERSION, Identity, LossyPath, Marks, Published, Record, RollbackOf,
     RootRecord, RulesRecord, UncoveredRecord,
 };
-use crate::tree::{CacheWriter, Limits, Rules, Sink, Walk, Walked, encode_uncovered};
+use crate::tree::{CacheWriter, Limits, Rules, Walk, Walked};
 
 /// How many uncovered paths stand in the record itself.
 const LISTED: usize = 100;

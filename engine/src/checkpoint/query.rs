@@ -11,12 +11,14 @@ use super::workspace::{Workspace, identity};
 use crate::change::Change;
 use crate::context::Context;
 use crate::error::{Code, Error, Result};
-use crate::model::{Content, Node, Objects, Picture, RelPath, Segment, Uncovered, decode_segments};
+use crate::model::{
+    Content, Node, Objects, Picture, RelPath, Segment, Sink, Uncovered, decode_segments, decode_uncovered,
+};
 use crate::store::{
     FileLock, LockKind, Marks, Patience, Preview, Published, VerifyReport, collect, disk_usage,
     freed_by_delete, verify,
 };
-use crate::tree::{Limits, Rules, Sink, changes, decode_uncovered, differences, lookup};
+use crate::tree::{Limits, Rules, changes, differences, lookup};
 
 /// What a checkpoint is compared with.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

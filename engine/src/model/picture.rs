@@ -30,3 +30,18 @@ pub trait Objects: Sync {
     /// `CORRUPT` as above, and for a manifest that breaks the format's rules (inputs 9, 26, 27, 34, 46).
     fn directory(&self, manifest: Hash) -> Result<Vec<Entry>>;
 }
+
+/// Takes what the walk reads.
+pub trait Sink: Sync {
+    /// Stores an object and returns its address; an object that is there already costs nothing.
+    ///
+    /// # Errors
+    /// When it cannot be stored.
+    fn put(&self, bytes: &[u8]) -> Result<Hash>;
+
+    /// Stores the entries of a directory, sorted by name.
+    ///
+    /// # Errors
+    /// When they cannot be stored.
+    fn put_directory(&self, entries: &[Entry]) -> Result<Hash>;
+}

@@ -12,8 +12,7 @@ use super::pack_set::PackSet;
 use super::record::{Marks, Record};
 use super::{files, index, manifest};
 use crate::error::{Error, Result};
-use crate::model::{Entry, Hash};
-use crate::tree::Sink;
+use crate::model::{Entry, Hash, Sink};
 
 /// What an acknowledged checkpoint survives.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -73,10 +72,15 @@ impl<'a> Draft<'a> {
         let target = self.layout.checkpoint(id);
         std::fs::rename(&self.directory, &target)
             .map_err(|e| Error::io("publishing the checkpoint", e).at(&target))?;
-        self.published = true;
         if self.durability == Durability::Power {
-            files::sync_directory(&self.layout.checkpoints())?;
+            if let Err(error) = files::sync_directory(&self.layout.checkpoints()) {
+                // What may not survive is not acknowledged, and what is not acknowledged must not be listed (input 64).
+                std::fs::rename(&target, &self.directory)
+                    .map_err(|e| Error::io("taking an unsynced checkpoint back", e).at(&target))?;
+                return Err(error);
+            }
         }
+        self.published = true;
         Ok(stored)
     }
 

@@ -3,7 +3,7 @@
 
 use std::fs::File;
 use std::io::Write;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 
 use rustix::fs::FallocateFlags;
@@ -17,7 +17,7 @@ use super::pack_set::{Pack, PackSet};
 use super::reach::Reach;
 use super::{files, index};
 use crate::context::Context;
-use crate::error::{Error, Result};
+use crate::error::{Code, Error, Result};
 
 /// Deletes a checkpoint (or, without one, only removes garbage). The store's lock must be held alone.
 ///
@@ -25,8 +25,8 @@ use crate::error::{Error, Result};
 /// it leaves garbage that the next call removes.
 ///
 /// # Errors
-/// `CORRUPT` when another checkpoint cannot be read: then nothing may be removed, because nobody knows what it needs. The system's
-/// error otherwise.
+/// The system's error. While another checkpoint is damaged nothing is erased, because nobody knows what it needs; the checkpoint
+/// itself is gone all the same, and its bytes go with the damaged one.
 pub fn collect(
     layout: &Layout,
     catalog: &Catalog,
@@ -37,46 +37,38 @@ pub fn collect(
     packs.refresh()?;
     let (all, damaged) = catalog.all()?;
     let others: Vec<_> = all.into_iter().filter(|c| Some(c.parsed.id) != delete).collect();
-    if let Some(other) = damaged.iter().find(|d| delete.is_none_or(|id| d.checkpoint_id != id.to_string())) {
-        return Err(Error::corrupt(format!(
-            "checkpoint {} is damaged, so that nobody knows which data it needs",
-            other.checkpoint_id
-        )));
-    }
-    let live = reachable(packs, &others, ctx)?;
-    let is_live = |entry: &IndexEntry| live.owners.contains_key(&entry.hash);
-    let directory = delete.map(|id| layout.checkpoint(id));
-    for pack in packs.all() {
-        let entries = pack.all();
-        let (needed, dead): (Vec<_>, Vec<_>) = entries.into_iter().partition(is_live);
-        let of_deleted = directory.as_ref().is_some_and(|d| pack.path.starts_with(d));
-        let path = match delete {
-            // The deleted checkpoint's pack lives on under its own name as long as others need it.
-            Some(id) if of_deleted => {
-                if needed.is_empty() {
-                    continue;
-                }
-                keep(layout, &pack, id)?
-            }
-            _ => pack.path.clone(),
-        };
-        if !of_deleted {
-            shrink(layout, &path, needed, &dead)?;
+    let unknown = damaged.iter().any(|d| delete.is_none_or(|id| d.checkpoint_id != id.to_string()));
+    let live = match reachable(packs, &others, ctx) {
+        // The same goes for a record that cannot be read.
+        Ok(_) if unknown => None,
+        Ok(live) => Some(live),
+        // Nobody knows what a damaged checkpoint needs: everything stays until it is deleted as well.
+        Err(error) if error.code() == Code::Corrupt => {
+            tracing::warn!(%error, "a checkpoint is damaged; nothing is erased as long as it is there");
+            None
         }
-    }
-    if let (Some(id), Some(directory)) = (delete, directory) {
+        Err(error) => return Err(error),
+    };
+    let is_live = |entry: &IndexEntry| live.as_ref().is_none_or(|live| live.owners.contains_key(&entry.hash));
+    if let Some(id) = delete {
+        let directory = layout.checkpoint(id);
+        for pack in packs.all().iter().filter(|pack| pack.path.starts_with(&directory)) {
+            if pack.all().iter().any(is_live) {
+                // It lives on under a name of its own as long as others need it.
+                keep(layout, pack, id)?;
+            }
+        }
         let grave = layout.tmp().join(files::random_name()?);
         std::fs::rename(&directory, &grave)
             .map_err(|e| Error::io("taking the checkpoint out of the catalog", e).at(&directory))?;
         files::sync_directory(&layout.checkpoints())?;
         catalog.forget(id);
         files::remove_tree(&grave)?;
-        let kept = layout.packs().join(format!("{id}.pack"));
         packs.refresh()?;
-        if let Some(pack) = packs.all().iter().find(|p| p.path == kept) {
-            let (needed, dead): (Vec<_>, Vec<_>) = pack.all().into_iter().partition(is_live);
-            shrink(layout, &kept, needed, &dead)?;
-        }
+    }
+    for pack in packs.all() {
+        let (needed, dead): (Vec<_>, Vec<_>) = pack.all().into_iter().partition(is_live);
+        shrink(layout, &pack.path, needed, &dead)?;
     }
     packs.refresh()
 }
@@ -91,7 +83,7 @@ fn reachable<'a>(packs: &'a PackSet, checkpoints: &[Arc<Published>], ctx: &'a Co
 }
 
 /// Gives a pack and its index second names outside the checkpoint that is about to go.
-fn keep(layout: &Layout, pack: &Pack, id: CheckpointId) -> Result<PathBuf> {
+fn keep(layout: &Layout, pack: &Pack, id: CheckpointId) -> Result<()> {
     let base = layout.packs().join(id.to_string());
     for extension in ["pack", "index"] {
         let from = pack.path.with_extension(extension);
@@ -102,8 +94,7 @@ fn keep(layout: &Layout, pack: &Pack, id: CheckpointId) -> Result<PathBuf> {
             Err(e) => return Err(Error::io("keeping a pack that others need", e).at(&from)),
         }
     }
-    files::sync_directory(&layout.packs())?;
-    Ok(base.with_extension("pack"))
+    files::sync_directory(&layout.packs())
 }
 
 /// Removes the dead objects of a pack: first from the index, then their bytes.

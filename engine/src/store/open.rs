@@ -27,7 +27,7 @@ pub enum StoreLocation {
 pub struct OpenedStore {
     /// Its paths.
     pub layout: Layout,
-    /// It has a newer format, or lies on a read-only file system: it can be read and not written.
+    /// Why it can be read and not written: it has a newer format.
     pub read_only: Option<String>,
     /// It goes with the manager.
     pub ephemeral: bool,
@@ -98,7 +98,9 @@ fn make_root(path: &Path) -> Result<PathBuf> {
         }
         Err(e) if e.kind() == std::io::ErrorKind::NotFound => {
             if let Some(parent) = path.parent() {
-                std::fs::create_dir_all(parent)
+                // For us alone: with a generous umask the store's parents would otherwise be open to everybody.
+                std::os::unix::fs::DirBuilderExt::mode(std::fs::DirBuilder::new().recursive(true), 0o700)
+                    .create(parent)
                     .map_err(|e| Error::io("making the store's parent directory", e).at(parent))?;
             }
             files::make_directory(path)?;
@@ -166,7 +168,7 @@ pub fn unsafe_ancestor(path: &Path) -> Result<Option<PathBuf>> {
 fn check_format(layout: &Layout) -> Result<Option<String>> {
     let path = layout.format();
     if !files::exists(&path) {
-        return initialise(layout).map(|()| None);
+        initialise(layout)?;
     }
     let text = files::read_file(&path, 256)?;
     let version = std::str::from_utf8(&text)
@@ -192,7 +194,7 @@ fn check_format(layout: &Layout) -> Result<Option<String>> {
 }
 
 fn initialise(layout: &Layout) -> Result<()> {
-    let ours = ["checkpoints", "packs", "tmp", "locks", "workspaces"];
+    let ours = ["checkpoints", "packs", "tmp", "locks", "workspaces", "format"];
     let foreign = files::names(layout.root())?.into_iter().find(|name| !ours.contains(&name.as_str()));
     if foreign.is_some() {
         return Err(Error::new(
@@ -204,6 +206,12 @@ fn initialise(layout: &Layout) -> Result<()> {
     }
     tighten(layout.root())?;
     make_directories(layout)?;
+    // Others may be making the same store: who comes second finds it made. The lock also keeps their sweep away from our file.
+    let patience = Patience::Wait(std::time::Duration::from_secs(10));
+    let _lock = FileLock::acquire(&layout.store_lock(), LockKind::Exclusive, patience, &Context::default())?;
+    if files::exists(&layout.format()) {
+        return Ok(());
+    }
     let tmp = layout.tmp().join(files::random_name()?);
     let text = format!("{FORMAT_PREFIX}{FORMAT_VERSION}\n");
     let mut file = files::create_file(&tmp)?;

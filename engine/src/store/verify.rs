@@ -99,7 +99,7 @@ impl Check<'_> {
             }
         }
         if let Some(hash) = parsed.all_uncovered {
-            let list = self.packs.read(hash, u64::MAX).map(|b| crate::tree::decode_uncovered(&b).is_ok());
+            let list = self.packs.read(hash, u64::MAX).map(|b| crate::model::decode_uncovered(&b).is_ok());
             if !matches!(list, Ok(true)) {
                 found.push((None, "the list of uncovered paths cannot be read".to_owned()));
             }

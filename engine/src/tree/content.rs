@@ -9,10 +9,9 @@ use rustix::io::Errno;
 
 use super::stat::Stat;
 use super::sys;
-use super::walk::Sink;
 use crate::context::Context;
 use crate::error::{Error, Result};
-use crate::model::{Content, Hash, Segment, encode_segments};
+use crate::model::{Content, Hash, Segment, Sink, encode_segments};
 
 /// How often a file is read when it changes under the reader.
 const ATTEMPTS: u32 = 3;

@@ -140,9 +140,9 @@ impl Scan<'_> {
             tally.files += 1;
             if stat.kind() == FileKind::File {
                 tally.bytes += stat.size;
-                if stat.nlink > 1 {
-                    tally.links.push((i, stat));
-                }
+            }
+            if stat.nlink > 1 {
+                tally.links.push((i, stat));
             }
         }
         Some(tally)
@@ -331,7 +331,8 @@ impl Scan<'_> {
     fn account(&self, slot: &Slot, stat: &Stat) {
         let is_file = stat.kind() == FileKind::File;
         self.shared.count(1, if is_file { stat.size } else { 0 });
-        if is_file && stat.nlink > 1 {
+        // Links and pipes can have several names as well (input 12).
+        if stat.nlink > 1 {
             self.link(stat, slot.name.as_bytes());
         }
     }

@@ -2,7 +2,6 @@
 
 mod collect;
 mod content;
-mod coverage;
 mod diff;
 mod dir_task;
 mod exclude;
@@ -14,9 +13,8 @@ mod walk;
 mod xattr;
 
 pub use collect::Totals;
-pub use coverage::{decode_uncovered, encode_uncovered};
 pub use diff::{Difference, change, changes, differences, lookup};
 pub use exclude::Rules;
 pub use stat::Stat;
 pub use stat_cache::{CacheReader, CacheRef, CacheWriter, compact};
-pub use walk::{Limits, Sink, Walk, Walked};
+pub use walk::{Limits, Walk, Walked};

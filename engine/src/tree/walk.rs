@@ -17,22 +17,7 @@ use super::stat_cache::{CacheReader, CacheRef, CacheWriter};
 use super::sys;
 use crate::context::{Context, Progress};
 use crate::error::{Code, Error, Result};
-use crate::model::{Entry, Hash, Meta, Objects, Picture, RelPath, Timestamp, Uncovered};
-
-/// Takes what the walk reads.
-pub trait Sink: Sync {
-    /// Stores an object and returns its address; an object that is there already costs nothing.
-    ///
-    /// # Errors
-    /// When it cannot be stored.
-    fn put(&self, bytes: &[u8]) -> Result<Hash>;
-
-    /// Stores the entries of a directory, sorted by name.
-    ///
-    /// # Errors
-    /// When they cannot be stored.
-    fn put_directory(&self, entries: &[Entry]) -> Result<Hash>;
-}
+use crate::model::{Meta, Objects, Picture, RelPath, Sink, Timestamp, Uncovered};
 
 /// What ends a walk that grows too large.
 #[derive(Debug, Clone, Copy, Default)]

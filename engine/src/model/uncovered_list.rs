@@ -1,6 +1,8 @@
 //! The stored form of a list of uncovered paths.
 
-use crate::model::{DecodeError, Decoder, Encoder, Reason, RelPath, Uncovered};
+use super::codec::{DecodeError, Decoder, Encoder};
+use super::path::RelPath;
+use super::uncovered::{Reason, Uncovered};
 
 /// The bytes as stored.
 #[must_use]
