@@ -93,12 +93,7 @@ impl Manager {
     pub fn coverage(&self, id: CheckpointId) -> Result<Vec<Uncovered>> {
         let inner = self.open_inner()?;
         let _store = inner.share_store(&Context::default())?;
-        let published = inner.catalog.require(id)?;
-        match published.parsed.all_uncovered {
-            None => Ok(published.parsed.uncovered.clone()),
-            Some(hash) => decode_uncovered(&inner.packs.read(hash, u64::MAX)?)
-                .map_err(|e| Error::corrupt("the list of uncovered paths is malformed").because(e)),
-        }
+        inner.all_uncovered(&*inner.catalog.require(id)?)
     }
 
     /// What changed from a checkpoint to another one, or to now. Reads the workspace under the checkpoint's own rules.
@@ -161,7 +156,8 @@ impl Manager {
         }
     }
 
-    /// Reads everything that one checkpoint or all of them need and compares it with its address.
+    /// Reads everything that one checkpoint or all of them need and compares it with its address. What is damaged is remembered: the
+    /// next checkpoint that needs it stores it again, which heals the older ones.
     ///
     /// # Errors
     /// `NOT_FOUND`, `ABORTED`, `TIMED_OUT`, `IO`. Damage is part of the report.
@@ -183,6 +179,10 @@ impl Manager {
         let mut report = verify(inner.layout(), &inner.packs, &inner.catalog, &checkpoints, ctx)?;
         report.checked += damaged.len() as u64;
         report.damaged.extend(damaged);
+        if !report.damaged.is_empty() && inner.store.read_only.is_none() && inner.packs.remember_suspects()? {
+            // The next checkpoints read everything again and store anew what was damaged.
+            inner.forget_caches()?;
+        }
         Ok(report)
     }
 
@@ -237,6 +237,30 @@ impl Manager {
 }
 
 impl Inner {
+    /// All paths that a checkpoint does not cover. The store's lock must be held.
+    pub(super) fn all_uncovered(&self, published: &Published) -> Result<Vec<Uncovered>> {
+        match published.parsed.all_uncovered {
+            None => Ok(published.parsed.uncovered.clone()),
+            Some(hash) => decode_uncovered(&self.packs.read(hash, u64::MAX)?)
+                .map_err(|e| Error::corrupt("the list of uncovered paths is malformed").because(e)),
+        }
+    }
+
+    /// Removes the heads of all stat caches.
+    fn forget_caches(&self) -> Result<()> {
+        let listing = |e| Error::io("listing the stat caches", e);
+        for workspace in std::fs::read_dir(self.layout().workspaces()).map_err(listing)? {
+            for file in std::fs::read_dir(workspace.map_err(listing)?.path()).map_err(listing)? {
+                let path = file.map_err(listing)?.path();
+                if path.extension().is_some_and(|e| e == "head") {
+                    std::fs::remove_file(&path)
+                        .map_err(|e| Error::io("forgetting a stat cache", e).at(&path))?;
+                }
+            }
+        }
+        Ok(())
+    }
+
     /// The workspace of a checkpoint as it is now, without storing anything; empty when its root is gone.
     pub(super) fn picture_now(
         &self,

@@ -1,6 +1,6 @@
 //! Turning a workspace back: check, walk, plan, take the checkpoint that undoes it, apply (C5, C7, C8).
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 use std::os::fd::OwnedFd;
 use std::path::PathBuf;
 use std::time::Instant;
@@ -12,7 +12,7 @@ use super::manager::{Inner, Manager};
 use super::workspace::{Workspace, identity, make_private};
 use crate::context::Context;
 use crate::error::{Code, Error, Result};
-use crate::model::{Objects, Picture, RelPath};
+use crate::model::{Objects, Picture, Reason, RelPath};
 use crate::report::RollbackReport;
 use crate::restore::{ApplyOptions, GitMode, Plan, PlanOptions, Root, Target, apply, plan};
 use crate::store::{Durability, LossyPath, Preview, Published, RollbackOf, remove_tree};
@@ -72,9 +72,13 @@ impl Manager {
             None => Workspace::at(then.parsed.workspace.clone())?,
         };
         workspace.check_scope(inner.layout(), true)?;
+        if workspace.path.parent().is_some_and(std::path::Path::exists) {
+            workspace.check_ancestors()?;
+        }
         let _workspace = if request.dry_run { None } else { Some(inner.lock_workspace(&workspace, ctx)?) };
         let _store = inner.share_store(ctx)?;
         let mut report = inner.roll_back(&workspace, &then, &request, ctx)?;
+        inner.repeat_coverage(&then, &request, &mut report)?;
         report.duration = started.elapsed();
         Ok(report)
     }
@@ -207,6 +211,27 @@ impl Inner {
         };
         let published = self.publish(workspace, taken, purpose, ctx)?;
         Ok((picture, Some(published.parsed.id)))
+    }
+
+    /// What the checkpoint does not cover is said again (C6): it was left as it is.
+    fn repeat_coverage(
+        &self,
+        then: &Published,
+        request: &RollbackRequest,
+        report: &mut RollbackReport,
+    ) -> Result<()> {
+        let in_scope = |path: &RelPath| {
+            request.paths.as_ref().is_none_or(|paths| paths.iter().any(|scope| path.starts_with(scope)))
+        };
+        let listed: HashSet<RelPath> =
+            report.kept.iter().chain(&report.not_restorable).map(|u| u.path.clone()).collect();
+        let uncovered = self.all_uncovered(then)?;
+        // A file that changed while it was read was restored as far as it was stable.
+        let left =
+            uncovered.into_iter().filter(|u| !u.reason.leaves_complete() && u.reason != Reason::Changing);
+        report.kept.extend(left.filter(|u| in_scope(&u.path) && !listed.contains(&u.path)));
+        report.kept.sort();
+        Ok(())
     }
 
     fn dry_run(&self, then: &Published, plan: &Plan, root_missing: bool) -> RollbackReport {

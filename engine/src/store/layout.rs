@@ -77,6 +77,12 @@ impl Layout {
         self.root.join("workspaces").join(workspace)
     }
 
+    /// Objects that were found damaged.
+    #[must_use]
+    pub fn suspects(&self) -> PathBuf {
+        self.root.join("suspects")
+    }
+
     /// All workspaces.
     #[must_use]
     pub fn workspaces(&self) -> PathBuf {

@@ -14,6 +14,7 @@ mod pack;
 mod pack_set;
 mod reach;
 mod record;
+mod suspects;
 mod usage;
 mod verify;
 

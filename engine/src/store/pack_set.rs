@@ -1,6 +1,6 @@
 //! All packs of a store: finds and reads objects.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 use std::fs::File;
 use std::os::unix::fs::MetadataExt;
 use std::path::PathBuf;
@@ -11,7 +11,8 @@ use super::index::{Index, IndexEntry};
 use super::layout::Layout;
 use super::manifest;
 use super::pack;
-use crate::error::{Error, Result};
+use super::suspects;
+use crate::error::{Code, Error, Result};
 use crate::model::{Entry, Hash, Objects};
 
 /// Packs whose files are kept open.
@@ -23,6 +24,8 @@ pub struct PackSet {
     layout: Layout,
     packs: RwLock<BTreeMap<PathBuf, Arc<Pack>>>,
     open: Mutex<Vec<Arc<Pack>>>,
+    /// Objects that were found damaged: they are stored again when a checkpoint needs them.
+    suspects: RwLock<HashSet<Hash>>,
 }
 
 #[derive(Debug)]
@@ -71,7 +74,12 @@ impl PackSet {
     /// The packs of a store; none are known before the first [`PackSet::refresh`].
     #[must_use]
     pub fn new(layout: Layout) -> Self {
-        Self { layout, packs: RwLock::new(BTreeMap::new()), open: Mutex::new(Vec::new()) }
+        Self {
+            layout,
+            packs: RwLock::new(BTreeMap::new()),
+            open: Mutex::new(Vec::new()),
+            suspects: RwLock::new(HashSet::new()),
+        }
     }
 
     /// Looks which packs there are now.
@@ -94,6 +102,8 @@ impl PackSet {
             found.insert(path, pack);
         }
         *self.packs.write().unwrap_or_else(PoisonError::into_inner) = found;
+        let known = suspects::read(&self.layout);
+        self.suspects.write().unwrap_or_else(PoisonError::into_inner).extend(known);
         Ok(())
     }
 
@@ -118,8 +128,28 @@ impl PackSet {
     /// Whether an object is stored. A damaged index says no: then the object is stored again.
     #[must_use]
     pub fn contains(&self, hash: &Hash) -> bool {
+        if self.suspects.read().unwrap_or_else(PoisonError::into_inner).contains(hash) {
+            return false;
+        }
         let packs = self.packs.read().unwrap_or_else(PoisonError::into_inner);
         packs.values().rev().any(|pack| pack.get(hash).is_some())
+    }
+
+    /// Whether an object can be read, from whichever copy.
+    pub(super) fn is_readable(&self, hash: &Hash) -> bool {
+        self.read(*hash, u64::MAX).is_ok()
+    }
+
+    /// Remembers for all who use the store what was found damaged; `true` when there is anything.
+    ///
+    /// # Errors
+    /// When it cannot be written.
+    pub fn remember_suspects(&self) -> Result<bool> {
+        let suspects = self.suspects.read().unwrap_or_else(PoisonError::into_inner).clone();
+        if suspects.is_empty() {
+            return Ok(false);
+        }
+        suspects::write(&self.layout, &suspects).map(|()| true)
     }
 
     /// The stored length of an object, its frame header included; 0 when it is not there.
@@ -181,6 +211,9 @@ impl Objects for PackSet {
                 Ok(bytes) => return Ok(bytes),
                 Err(error) => last = error,
             }
+        }
+        if last.code() == Code::Corrupt {
+            self.suspects.write().unwrap_or_else(PoisonError::into_inner).insert(hash);
         }
         Err(last)
     }

@@ -11,7 +11,7 @@ use super::layout::Layout;
 use super::pack_set::PackSet;
 use super::reach::{Owner, Reach};
 use crate::context::Context;
-use crate::error::{Error, Result};
+use crate::error::{Code, Error, Result};
 
 /// Allocated bytes of everything beneath a directory of the store, the directory included.
 ///
@@ -35,7 +35,7 @@ pub fn disk_usage(path: &Path) -> Result<u64> {
 /// For each checkpoint the bytes that only it holds.
 ///
 /// # Errors
-/// `CORRUPT` when a manifest cannot be read, `ABORTED`, `TIMED_OUT`.
+/// `ABORTED`, `TIMED_OUT`, or the system's error. A damaged checkpoint counts as far as it can be read.
 pub fn freed_by_delete(
     layout: &Layout,
     packs: &PackSet,
@@ -44,7 +44,13 @@ pub fn freed_by_delete(
 ) -> Result<Vec<(CheckpointId, u64)>> {
     let mut reach = Reach::new(packs, ctx);
     for (place, checkpoint) in checkpoints.iter().enumerate() {
-        reach.add(checkpoint, place)?;
+        match reach.add(checkpoint, place) {
+            // What lies behind a damaged manifest is not known and not counted.
+            Err(error) if error.code() == Code::Corrupt => {
+                tracing::warn!(%error, "a damaged checkpoint counts only in part");
+            }
+            other => other?,
+        }
     }
     let mut freed = vec![0u64; checkpoints.len()];
     for (hash, owner) in &reach.owners {

@@ -38,7 +38,7 @@ pub fn verify(
     for checkpoint in checkpoints {
         let id = checkpoint.parsed.id.to_string();
         let mut found = Vec::new();
-        check_files(layout, catalog, checkpoint, &mut found);
+        check_files(layout, packs, catalog, checkpoint, &mut found);
         check.checkpoint(checkpoint, &mut found)?;
         report.checked += 1;
         report.damaged.extend(found.into_iter().map(|(path, reason)| Damaged {
@@ -53,7 +53,13 @@ pub fn verify(
 type Found = Vec<(Option<RelPath>, String)>;
 
 /// The files of a checkpoint's own directory: record, marks, pack and index as files, each byte of them.
-fn check_files(layout: &Layout, catalog: &Catalog, checkpoint: &Published, found: &mut Found) {
+fn check_files(
+    layout: &Layout,
+    packs: &PackSet,
+    catalog: &Catalog,
+    checkpoint: &Published,
+    found: &mut Found,
+) {
     let id = checkpoint.parsed.id;
     let directory = layout.checkpoint(id);
     let mut note = |result: Result<()>| {
@@ -65,18 +71,22 @@ fn check_files(layout: &Layout, catalog: &Catalog, checkpoint: &Published, found
     note(catalog.marks(id).map(|_| ()));
     let pack_path = directory.join("objects.pack");
     if files::exists(&pack_path) || checkpoint.record.stored_bytes > 0 {
-        note(check_pack(&pack_path));
+        note(check_pack(&pack_path, packs));
     }
 }
 
-/// An index as a whole, and every frame that it names.
-fn check_pack(path: &std::path::Path) -> Result<()> {
+/// An index as a whole, and every frame that it names. A damaged object of which there is a good copy elsewhere was healed.
+fn check_pack(path: &std::path::Path, packs: &PackSet) -> Result<()> {
     let entries = index::Index::open(&path.with_extension("index"))?.all()?;
     let file = files::open_file(path)?;
     pack::check_magic(&file)?;
     for entry in &entries {
         pack::check_frame(&file, entry)?;
-        pack::read_object(&file, entry)?;
+        if let Err(error) = pack::read_object(&file, entry) {
+            if !packs.is_readable(&entry.hash) {
+                return Err(error);
+            }
+        }
     }
     Ok(())
 }

@@ -8,6 +8,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use rayon::Scope;
 use rustix::io::Errno;
 
+use super::content::Failure;
 use super::exclude::IgnoreChain;
 use super::list::{self, Slot};
 use super::stat::Stat;
@@ -216,7 +217,18 @@ fn enter<'s>(
     let known = directory.up.as_ref().and_then(|up| up.known);
     state.same_inode = known.is_some_and(|k| k.trusted && k.stat.same_inode_state(&state.stat));
     if !state.same_inode {
-        state.xattrs = store_xattrs(shared, fd.as_fd())?;
+        state.xattrs = match store_xattrs(shared, fd.as_fd()) {
+            Ok(xattrs) => xattrs,
+            Err(Failure::File(errno)) => {
+                // The directory is kept all the same, and what is missing is said.
+                let detail = Some(format!("extended attributes: {}", std::io::Error::from(errno)));
+                let path = directory.path.clone();
+                shared.uncovered(Uncovered { path, reason: Reason::MetadataRefused, detail });
+                state.trusted = false;
+                None
+            }
+            Err(Failure::Fatal(error)) => return Err(error),
+        };
     }
     shared.count(1, 0);
     spawn_children(shared, scope, directory, state, children, fd, &ignore);
@@ -409,7 +421,7 @@ fn finish(shared: &Shared<'_>, directory: &Directory) -> Result<Finished> {
 }
 
 /// Stores the extended attributes of an open path.
-pub(super) fn store_xattrs(shared: &Shared<'_>, fd: BorrowedFd<'_>) -> Result<Option<Hash>> {
-    let xattrs = xattr::read(fd).map_err(|e| Error::io("reading extended attributes", e))?;
-    if xattrs.0.is_empty() { Ok(None) } else { shared.walk.sink.put(&xattrs.encode()).map(Some) }
+pub(super) fn store_xattrs(shared: &Shared<'_>, fd: BorrowedFd<'_>) -> Result<Option<Hash>, Failure> {
+    let xattrs = xattr::read(fd)?;
+    if xattrs.0.is_empty() { Ok(None) } else { Ok(Some(shared.walk.sink.put(&xattrs.encode())?)) }
 }

@@ -304,9 +304,11 @@ impl Scan<'_> {
             }
             return Ok(last);
         }
-        let xattrs = store_xattrs(self.shared, fd.as_fd())?;
-        match content::read(fd.as_fd(), self.shared.walk.sink, self.shared.walk.ctx) {
-            Ok(read) => {
+        let read = store_xattrs(self.shared, fd.as_fd()).and_then(|xattrs| {
+            content::read(fd.as_fd(), self.shared.walk.sink, self.shared.walk.ctx).map(|read| (read, xattrs))
+        });
+        match read {
+            Ok((read, xattrs)) => {
                 let node = Node::File { size: read.size, content: read.content, changing: read.changing };
                 if read.changing {
                     let path = self.path.join(slot.name.as_bytes());
