@@ -112,10 +112,11 @@ impl CacheFile {
             clean_length,
             root: (root.offset, root.length),
         };
-        if head.length > SMALL && head.length > head.clean_length.saturating_mul(3) {
-            if let Some(clean) = rewritten(&self.directory, &self.stem, &head, &file)? {
-                head = clean;
-            }
+        if head.length > SMALL
+            && head.length > head.clean_length.saturating_mul(3)
+            && let Some(clean) = rewritten(&self.directory, &self.stem, &head, &file)?
+        {
+            head = clean;
         }
         let tmp = layout.tmp().join(format!("head-{base}"));
         write_sealed(&self.directory.join(format!("{}.head", self.stem)), &tmp, &head, Durability::Process)?;

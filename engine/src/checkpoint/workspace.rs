@@ -74,15 +74,13 @@ impl Workspace {
 
     /// Refuses what nobody means to checkpoint (C16), and a store that would lie in itself (input 81).
     pub(super) fn check_scope(&self, layout: &Layout, allow_broad: bool) -> Result<()> {
-        if !allow_broad {
-            if let Some(what) = self.too_broad() {
-                return Err(Error::new(
-                    Code::TooBroad,
-                    format!("the workspace is {what}"),
-                    "choose the project's own directory, or allow it with `allowBroad`",
-                )
-                .at(&self.path));
-            }
+        if !allow_broad && let Some(what) = self.too_broad() {
+            return Err(Error::new(
+                Code::TooBroad,
+                format!("the workspace is {what}"),
+                "choose the project's own directory, or allow it with `allowBroad`",
+            )
+            .at(&self.path));
         }
         let store = layout.root();
         if store.starts_with(&self.path) || self.path.starts_with(store) {
@@ -115,10 +113,10 @@ impl Workspace {
             return Some("the whole file system");
         }
         let home = std::env::var_os("HOME").map(PathBuf::from).filter(|p| p.is_absolute());
-        if let Some(home) = home.and_then(|p| std::fs::canonicalize(p).ok()) {
-            if home.starts_with(&self.path) {
-                return Some("a home directory, or holds one");
-            }
+        if let Some(home) = home.and_then(|p| std::fs::canonicalize(p).ok())
+            && home.starts_with(&self.path)
+        {
+            return Some("a home directory, or holds one");
         }
         let temporary = [std::env::temp_dir(), PathBuf::from("/tmp"), PathBuf::from("/var/tmp")];
         temporary.into_iter().any(is).then_some("the directory for temporary files")

@@ -18,4 +18,4 @@ pub use path::{NameError, RelPath, check_name, escape};
 pub use picture::{Objects, Picture, Sink};
 pub use uncovered::{Reason, Uncovered};
 pub use uncovered_list::{decode_uncovered, encode_uncovered};
-pub use xattrs::{Xattrs, decode_segments, encode_segments};
+pub use xattrs::{Xattr, Xattrs, decode_segments, encode_segments};

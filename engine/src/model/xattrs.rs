@@ -5,7 +5,10 @@ use super::entry::Segment;
 
 /// Extended attributes, sorted by name.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Xattrs(pub Vec<(Box<[u8]>, Box<[u8]>)>);
+pub struct Xattrs(pub Vec<Xattr>);
+
+/// Name and value of one extended attribute.
+pub type Xattr = (Box<[u8]>, Box<[u8]>);
 
 impl Xattrs {
     /// The largest object of this kind that is read back, in bytes.
@@ -30,7 +33,7 @@ impl Xattrs {
     pub fn decode(bytes: &[u8]) -> Result<Self, DecodeError> {
         let mut d = Decoder::new(bytes);
         let count = d.count()?;
-        let mut all: Vec<(Box<[u8]>, Box<[u8]>)> = Vec::new();
+        let mut all: Vec<Xattr> = Vec::new();
         for _ in 0..count {
             let name: Box<[u8]> = d.bytes()?.into();
             let ascending = all.last().is_none_or(|(last, _)| *last < name);

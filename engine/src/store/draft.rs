@@ -72,13 +72,13 @@ impl<'a> Draft<'a> {
         let target = self.layout.checkpoint(id);
         std::fs::rename(&self.directory, &target)
             .map_err(|e| Error::io("publishing the checkpoint", e).at(&target))?;
-        if self.durability == Durability::Power {
-            if let Err(error) = files::sync_directory(&self.layout.checkpoints()) {
-                // What may not survive is not acknowledged, and what is not acknowledged must not be listed (input 64).
-                std::fs::rename(&target, &self.directory)
-                    .map_err(|e| Error::io("taking an unsynced checkpoint back", e).at(&target))?;
-                return Err(error);
-            }
+        if self.durability == Durability::Power
+            && let Err(error) = files::sync_directory(&self.layout.checkpoints())
+        {
+            // What may not survive is not acknowledged, and what is not acknowledged must not be listed (input 64).
+            std::fs::rename(&target, &self.directory)
+                .map_err(|e| Error::io("taking an unsynced checkpoint back", e).at(&target))?;
+            return Err(error);
         }
         self.published = true;
         Ok(stored)
@@ -97,10 +97,10 @@ impl<'a> Draft<'a> {
 
 impl Drop for Draft<'_> {
     fn drop(&mut self) {
-        if !self.published {
-            if let Err(error) = files::remove_tree(&self.directory) {
-                tracing::warn!(%error, "an unfinished checkpoint stays until the next open");
-            }
+        if !self.published
+            && let Err(error) = files::remove_tree(&self.directory)
+        {
+            tracing::warn!(%error, "an unfinished checkpoint stays until the next open");
         }
     }
 }

@@ -110,10 +110,10 @@ pub fn write_sealed<T: serde::Serialize>(
 
 /// Removes a temporary file after a failure; if that fails as well, the next open sweeps it.
 pub(super) fn remove_leftover(path: &Path) {
-    if let Err(error) = std::fs::remove_file(path) {
-        if error.kind() != std::io::ErrorKind::NotFound {
-            tracing::debug!(%error, "a temporary file stays until the next open");
-        }
+    if let Err(error) = std::fs::remove_file(path)
+        && error.kind() != std::io::ErrorKind::NotFound
+    {
+        tracing::debug!(%error, "a temporary file stays until the next open");
     }
 }
 

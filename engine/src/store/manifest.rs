@@ -41,7 +41,7 @@ pub(super) fn write(entries: &[Entry], put: &dyn Fn(&[u8]) -> Result<Hash>) -> R
 
 fn end_of_part(entries: &[Entry]) -> usize {
     let longest = entries.len().min(PART.end);
-    let ends = |entry: &Entry| crc32fast::hash(&entry.name) % ONE_IN == 0;
+    let ends = |entry: &Entry| crc32fast::hash(&entry.name).is_multiple_of(ONE_IN);
     (PART.start.min(longest)..longest).find(|&at| ends(&entries[at])).map_or(longest, |at| at + 1)
 }
 

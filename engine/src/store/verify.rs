@@ -82,10 +82,10 @@ fn check_pack(path: &std::path::Path, packs: &PackSet) -> Result<()> {
     pack::check_magic(&file)?;
     for entry in &entries {
         pack::check_frame(&file, entry)?;
-        if let Err(error) = pack::read_object(&file, entry) {
-            if !packs.is_readable(&entry.hash) {
-                return Err(error);
-            }
+        if let Err(error) = pack::read_object(&file, entry)
+            && !packs.is_readable(&entry.hash)
+        {
+            return Err(error);
         }
     }
     Ok(())
@@ -180,7 +180,7 @@ impl Check<'_> {
 
     fn object(&mut self, hash: Hash, path: &RelPath, found: &mut Found) {
         self.read += 1;
-        if self.read % 1024 == 0 {
+        if self.read.is_multiple_of(1024) {
             self.ctx.report(Progress { phase: "verify", done: self.read, total: None, bytes: 0 });
         }
         let packs = self.packs;

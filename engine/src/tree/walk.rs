@@ -133,10 +133,11 @@ impl Shared<'_> {
 
     /// Whether the walk has to stop, without looking at the clock.
     pub(super) fn stopped(&self) -> bool {
-        if self.walk.ctx.cancel.is_cancelled() && !self.failed.load(Ordering::Acquire) {
-            if let Err(error) = self.walk.ctx.check() {
-                self.fail(error);
-            }
+        if self.walk.ctx.cancel.is_cancelled()
+            && !self.failed.load(Ordering::Acquire)
+            && let Err(error) = self.walk.ctx.check()
+        {
+            self.fail(error);
         }
         self.failed.load(Ordering::Acquire)
     }
@@ -194,7 +195,7 @@ impl Shared<'_> {
             let parent = fd.as_ref().map_or(self.walk.root.as_fd(), AsFd::as_fd);
             fd = Some(sys::open_directory(parent, &name)?);
         }
-        fd.map_or_else(|| Ok(rustix::io::fcntl_dupfd_cloexec(&self.walk.root, 3)?), Ok)
+        fd.map_or_else(|| rustix::io::fcntl_dupfd_cloexec(&self.walk.root, 3), Ok)
     }
 }
 
