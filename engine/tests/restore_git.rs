@@ -139,3 +139,23 @@ fn keep_leaves_link_groups_inside_git_alone() {
     assert_eq!(fs::read(place.at("clone/.git/objects/1")).unwrap(), b"o");
     assert_eq!(list(&outcome.applied.kept), [(".git/objects/1".into(), Reason::GitMetadata)]);
 }
+
+#[test]
+fn keep_parts_a_file_from_a_link_into_git_by_rewriting_the_file() {
+    let place = Place::default();
+    // The name sorts before `.git`, and both files are alike: only their link to each other is new.
+    for path in ["+a", ".git/x"] {
+        place.write(path, "alike");
+        set_mtime(&place.at(path), 3, 3);
+    }
+    let then = place.picture();
+    fs::remove_file(place.at("+a")).unwrap();
+    fs::hard_link(place.at(".git/x"), place.at("+a")).unwrap();
+    let inode = |path: &str| std::os::unix::fs::MetadataExt::ino(&fs::metadata(place.at(path)).unwrap());
+    let before = inode(".git/x");
+    let outcome = place.rollback_with(&then, &KEEP, &plain);
+    assert_eq!(inode(".git/x"), before);
+    assert_ne!(inode("+a"), before);
+    assert_eq!(outcome.applied.kept, []);
+    assert_eq!(outcome.applied.not_restorable, []);
+}

@@ -230,3 +230,25 @@ fn a_mount_inside_is_neither_entered_nor_deleted() {
         assert_eq!(applied.deleted, 0);
     }
 }
+
+#[test]
+fn a_link_to_the_outside_that_appears_late_is_not_written_through() {
+    // Input 10, raced: the file had one name when it was staged.
+    let place = Place::default();
+    place.write("f", "same");
+    let then = place.picture();
+    set_mtime(&place.at("f"), 1, 1);
+    let plan = place.plan(Some(&place.picture()), &then, &EXACT);
+    let (inside, outside) = (place.at("f"), place.outside("f"));
+    let target = outside.clone();
+    let on_progress = move |progress: turnback_engine::Progress| {
+        if progress.phase == "stage" {
+            fs::hard_link(&inside, &target).unwrap_or_default();
+        }
+    };
+    let ctx = Context { on_progress: Some(std::sync::Arc::new(on_progress)), ..Context::default() };
+    let applied = place.try_apply(&plan, &ctx).unwrap();
+    assert_eq!(list(&applied.kept), [("f".into(), Reason::ConcurrentChange)]);
+    let stat = fs::metadata(&outside).unwrap();
+    assert_eq!(std::os::unix::fs::MetadataExt::mtime(&stat), 1, "the other name's inode is as it was");
+}
