@@ -3,6 +3,16 @@
  *
  * Importing this starts no thread, loads no native code and cannot fail; the native half is loaded when it is first used.
  */
+export {
+  type CheckedAnswer,
+  checkedAnswer,
+  type Driver,
+  type DriverAnswer,
+  type DriverRequest,
+} from './drivers/driver.js';
+export type { SpriteCheckpoint } from './drivers/sprites/list.js';
+export type { SpriteStream } from './drivers/sprites/stream.js';
+export { type SpriteLike, type SpritesDriverOptions, spritesDriver } from './drivers/sprites.js';
 export { type ErrorCode, isTurnbackError, TurnbackError } from './errors.js';
 export type { Logger } from './log.js';
 export { CheckpointManager } from './manager.js';

@@ -1,0 +1,82 @@
+/** What makes the guard's checkpoints (G12), and what it may answer. */
+import { invalidArgument } from '../errors.js';
+
+/** One checkpoint that is asked for. */
+export interface DriverRequest {
+  /** The sandbox, by the name that the guard's caller gives it. */
+  sandboxId: string;
+  /** What to write on the checkpoint, so that it can be found again; at most 1 KiB, without control characters. */
+  comment: string;
+  /** Fires when nobody waits any longer: reject soon, stop the work, publish nothing. */
+  signal: AbortSignal;
+}
+
+/** What a driver knows of a checkpoint that it made. */
+export interface DriverAnswer {
+  /** What to restore it by. Without one the checkpoint counts, but can only be found by its comment. */
+  checkpointId?: string | undefined;
+  /** Some files are not in it. Not given: all are. */
+  partial?: boolean | undefined;
+}
+
+/**
+ * Anything that can make a checkpoint of a sandbox.
+ *
+ * The guard gives it a time limit, shares one attempt among parallel batches and decides what a failure means: a driver
+ * only makes one checkpoint, or rejects. `docs/drivers.md` tells how to write one.
+ */
+export interface Driver {
+  /**
+   * Makes a checkpoint of the sandbox as it is now. Resolves only when the checkpoint is complete and can be restored;
+   * whatever is less rejects with an error.
+   */
+  // biome-ignore lint/suspicious/noConfusingVoidType: an async function without a result is a driver too
+  createCheckpoint(request: DriverRequest): Promise<DriverAnswer | void>;
+  /** Deletes a checkpoint that came after its attempt was given up (G10). Leave it out where that is impossible. */
+  deleteCheckpoint?(checkpointId: string): Promise<void>;
+}
+
+/** What became of an attempt, with nothing left open. */
+export interface CheckedAnswer {
+  checkpointId?: string;
+  partial: boolean;
+}
+
+/** The longest id that a driver may answer with, in UTF-16 units: an id is a name, not a document. */
+const MAX_ID = 1024;
+
+const ADVICE = 'resolve with { checkpointId }, or with nothing';
+
+/**
+ * What a driver's `createCheckpoint` resolved with, checked: a driver that forgot to say what it made must not count as
+ * protection (G9).
+ *
+ * @throws TurnbackError `INVALID_ARGUMENT` when it is neither an answer nor nothing
+ */
+export function checkedAnswer(value: unknown): CheckedAnswer {
+  if (value === undefined) return { partial: false };
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) {
+    const kind = value === null ? 'null' : Array.isArray(value) ? 'an array' : `a value of type ${typeof value}`;
+    throw invalidArgument('driver', `the driver's createCheckpoint resolved with ${kind}: ${ADVICE}`);
+  }
+  const { checkpointId, partial } = value as Record<string, unknown>;
+  if (checkpointId === undefined && partial === undefined && Object.keys(value).length > 0) {
+    const names = Object.keys(value).slice(0, 5).join(', ').slice(0, 100);
+    throw invalidArgument('driver', `the driver's createCheckpoint resolved with an object of ${names}: ${ADVICE}`);
+  }
+  if (checkpointId !== undefined) {
+    if (typeof checkpointId !== 'string' || checkpointId === '' || checkpointId.length > MAX_ID) {
+      throw invalidArgument(
+        'driver',
+        `the driver's createCheckpoint resolved with a checkpointId that is no text of 1 to ${MAX_ID} characters: ${ADVICE}`,
+      );
+    }
+  }
+  if (partial !== undefined && typeof partial !== 'boolean') {
+    throw invalidArgument(
+      'driver',
+      "the driver's createCheckpoint resolved with a partial that is neither true nor false",
+    );
+  }
+  return { ...(checkpointId === undefined ? {} : { checkpointId }), partial: partial ?? false };
+}

@@ -1,0 +1,89 @@
+/** Finding the id of a checkpoint that was just made: Sprites tells it in the list only. */
+import { isTurnbackError, TurnbackError } from '../../errors.js';
+import type { Attempt } from './attempt.js';
+import { excerpt, rejected } from './rejected.js';
+
+/** An entry of the list, as far as it is used here. */
+export interface SpriteCheckpoint {
+  id: string;
+  comment?: string | undefined;
+  createTime?: Date | undefined;
+  /** Empty when the checkpoint is sound, else what is wrong with it. */
+  health?: string | undefined;
+}
+
+/** What gives the list as it is now. */
+export interface SpriteList {
+  listCheckpoints(): Promise<SpriteCheckpoint[]>;
+}
+
+/** The entry that stands for the running state. It is no checkpoint: nothing can go back to it. */
+const RUNNING = 'Current';
+
+const BY_NUMBER = new Intl.Collator('en', { numeric: true });
+
+/** Newest last. Times may have a resolution of a second: among equal ones the number in the id decides, v9 before v10. */
+function byAge(a: SpriteCheckpoint, b: SpriteCheckpoint): number {
+  const time = (entry: SpriteCheckpoint) => new Date(entry.createTime ?? 0).getTime() || 0;
+  return time(a) - time(b) || BY_NUMBER.compare(a.id, b.id);
+}
+
+/**
+ * The checkpoints that have exactly the attempt's comment, the newest last.
+ *
+ * @throws TurnbackError what the list fails with, or `ABORTED`
+ */
+export async function withComment(sprite: SpriteList, attempt: Attempt): Promise<SpriteCheckpoint[]> {
+  const what = "reading the list of the Sprite's checkpoints";
+  let entries: unknown;
+  try {
+    entries = await attempt.before<unknown>((async () => sprite.listCheckpoints())());
+  } catch (error) {
+    throw rejected(what, error, attempt.details);
+  }
+  if (!Array.isArray(entries)) throw rejected(what, new Error('it is no list'), attempt.details);
+  return entries
+    .filter((entry: Partial<SpriteCheckpoint> | null): entry is SpriteCheckpoint => typeof entry?.id === 'string')
+    .filter(({ id, comment }) => comment === attempt.comment && id !== '' && id !== RUNNING)
+    .sort(byAge);
+}
+
+/**
+ * The id of the newest sound checkpoint that has the attempt's comment and was not `known` before. The list may lag behind, or
+ * fail for a moment: it is read again after each of the delays (in milliseconds).
+ *
+ * @throws TurnbackError `IO` when it does not appear; what the list fails with when trying again cannot help; `ABORTED`
+ */
+export async function findId(
+  sprite: SpriteList,
+  attempt: Attempt,
+  known: ReadonlySet<string>,
+  delaysMs: readonly number[],
+): Promise<string> {
+  let why = '';
+  let cause: TurnbackError | undefined;
+  for (const delayMs of [undefined, ...delaysMs]) {
+    if (delayMs !== undefined) await attempt.pause(delayMs);
+    try {
+      const found = (await withComment(sprite, attempt)).filter(({ id }) => !known.has(id));
+      const newest = found.at(-1);
+      if (newest !== undefined && !newest.health) return newest.id;
+      cause = undefined;
+      why =
+        newest === undefined
+          ? 'it is not in the list'
+          : `the list marks ${excerpt(newest.id)} as ${JSON.stringify(excerpt(String(newest.health)))}`;
+    } catch (error) {
+      if (!isTurnbackError(error) || !error.retryable) throw error;
+      cause = error;
+      why = error.message;
+    }
+  }
+  const looks = delaysMs.length + 1;
+  const advice = "look for the comment in the Sprite's list";
+  throw new TurnbackError(
+    'IO',
+    `the Sprite reported a complete checkpoint, but its id was not found in ${looks} looks: ${why}; ${advice}`,
+    { retryable: true, details: { ...attempt.details, looks, advice }, ...(cause === undefined ? {} : { cause }) },
+  );
+}
