@@ -4,6 +4,15 @@
  * Importing this starts no thread, loads no native code and cannot fail; the native half is loaded when it is first used.
  */
 export {
+  type CommandGuard,
+  type CommandSandbox,
+  type OutputChunk,
+  type RunBashOptions,
+  type RunBashResult,
+  runBash,
+  type Verdict,
+} from './bash/index.js';
+export {
   type CheckedAnswer,
   checkedAnswer,
   type Driver,

@@ -1,0 +1,43 @@
+import type { CommandGuard, Verdict } from './types.js';
+import { untilAborted } from './waits.js';
+import { warn } from './warning.js';
+
+/** What is asked of a guard. */
+export interface Request {
+  guard: CommandGuard;
+  sandboxId: string;
+  turnId: string | undefined;
+  command: string;
+  signal: AbortSignal | undefined;
+}
+
+/** The guard let the command pass, or the signal fired before it did. */
+export type Permission = { verdict: Verdict; giveBack: () => void } | 'aborted';
+
+/**
+ * Asks a guard. What it throws is thrown: then the command must not run. If the signal fires, this ends at once, and the
+ * turn's slot is given back whenever the guard answers (F29).
+ */
+export async function ask({ guard, sandboxId, turnId, command, signal }: Request): Promise<Permission> {
+  const giveBack = (verdict: Verdict | undefined) => {
+    // A command without a turn, or proven read-only, holds no slot: giving back would take another's.
+    if (turnId === undefined || verdict?.reason === 'read_only') return;
+    try {
+      guard.release({ sandboxId, turnId });
+    } catch (error) {
+      warn('guard.release failed; the turn may go on counting as checkpointed', error);
+    }
+  };
+  const asked = (async () =>
+    await guard.beforeBatch({
+      sandboxId,
+      command,
+      ...(turnId === undefined ? {} : { turnId }),
+      ...(signal === undefined ? {} : { signal }),
+    }))();
+  const verdict = await untilAborted(signal, asked);
+  if (verdict !== 'aborted') return { verdict, giveBack: () => giveBack(verdict) };
+  // One that refused after all has no slot to give back, and whoever asked has gone.
+  asked.then(giveBack).catch(() => {});
+  return 'aborted';
+}

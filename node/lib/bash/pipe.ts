@@ -1,0 +1,74 @@
+import { execFile } from 'node:child_process';
+import { closeSync, constants, openSync } from 'node:fs';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { Socket } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { mkfifo } from './programs.js';
+import { systemError } from './system-error.js';
+
+/**
+ * A pipe of the kernel. What Node calls a pipe to a child is a socket, which cannot be opened by name: `echo >/dev/stderr`
+ * and `tee /dev/stderr` would fail in it. Node has no call for a real one, so it is made with a name, which goes at once.
+ */
+export interface Pipe {
+  /** What the command wrote. */
+  readonly output: Socket;
+  /** The end for the command. */
+  readonly input: number;
+  /** Lets go of the command's end: then the output ends when the last process lets go of it. */
+  closeInput(): void;
+}
+
+/** Makes the pipes for standard output and standard error. */
+export async function makePipes(): Promise<[Pipe, Pipe]> {
+  const program = await mkfifo();
+  try {
+    const directory = await mkdtemp(join(tmpdir(), 'turnback-pipe-'));
+    try {
+      const [stdout, stderr] = [join(directory, 'stdout'), join(directory, 'stderr')];
+      await promisify(execFile)(program, ['-m', '600', stdout, stderr]);
+      const first = openPipe(stdout);
+      try {
+        return [first, openPipe(stderr)];
+      } catch (error) {
+        discard([first]);
+        throw error;
+      }
+    } finally {
+      await rm(directory, { recursive: true, force: true });
+    }
+  } catch (cause) {
+    throw systemError('no pipe for the output can be made', `look at ${tmpdir()}: set TMPDIR to a usable place`, cause);
+  }
+}
+
+/** Closes all that is still open. */
+export function discard(pipes: readonly Pipe[]): void {
+  for (const pipe of pipes) {
+    pipe.closeInput();
+    pipe.output.destroy();
+  }
+}
+
+function openPipe(path: string): Pipe {
+  // In this order: without a reader the other end cannot be opened without waiting.
+  const reader = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK);
+  let input: number;
+  try {
+    input = openSync(path, constants.O_WRONLY);
+  } catch (error) {
+    closeSync(reader);
+    throw error;
+  }
+  let open = true;
+  return {
+    output: new Socket({ fd: reader, readable: true, writable: false }),
+    input,
+    closeInput() {
+      if (open) closeSync(input);
+      open = false;
+    },
+  };
+}

@@ -1,0 +1,104 @@
+import { living, look, type Process, procfs, startedWith } from './processes.js';
+import { systemCode } from './system-error.js';
+
+/** All processes that a command started, and theirs. */
+export interface Tree {
+  /** Whether any of them lives. */
+  alive(): boolean;
+  /** Sends a signal to every one. */
+  signal(name: NodeJS.Signals): void;
+}
+
+/**
+ * The tree of a shell that leads a session of its own, just started with the variable `marker`, which nobody else has.
+ *
+ * On Linux a process belongs to it that is in the shell's session, or descends from one that belongs to it, or was started
+ * with the marker, or is in a session that one of these made. So one is missed only if it left the session *and* outlived
+ * its parents *and* shed its environment, or had another daemon start it, or runs as a user that we cannot signal.
+ * Elsewhere the tree is the shell's process group.
+ */
+export function treeOf(shell: number, marker: string): Tree {
+  const started = procfs() ? look(shell)?.started : undefined;
+  return started === undefined ? new Group(shell) : new Descendants(shell, started, marker);
+}
+
+class Group implements Tree {
+  readonly #group: number;
+
+  constructor(group: number) {
+    this.#group = group;
+  }
+
+  alive(): boolean {
+    return send(-this.#group, 0);
+  }
+
+  signal(name: NodeJS.Signals): void {
+    send(-this.#group, name);
+  }
+}
+
+class Descendants implements Tree {
+  readonly #shell: number;
+  readonly #started: number;
+  readonly #marker: string;
+  readonly #hostSession = look(process.pid)?.session;
+  /** Those that were seen, by number, with their start: what lost its parent since still belongs to the tree. */
+  readonly #seen = new Map<number, number>();
+
+  constructor(shell: number, started: number, marker: string) {
+    this.#shell = shell;
+    this.#started = started;
+    this.#marker = marker;
+  }
+
+  alive(): boolean {
+    return this.#members().length > 0;
+  }
+
+  signal(name: NodeJS.Signals): void {
+    const members = this.#members();
+    const inGroup = (member: Process) => member.group === this.#shell;
+    // The group in one call, so that none of it can start another in between.
+    if (members.some(inGroup)) send(-this.#shell, name);
+    for (const { pid } of members.filter((member) => !inGroup(member))) send(pid, name);
+  }
+
+  #members(): Process[] {
+    // What is older than the shell cannot come from it.
+    let others = living().filter(({ pid, started }) => started >= this.#started && pid !== process.pid);
+    // While anyone is in the shell's session or group, its number is not used again.
+    const reused = others.some(({ pid, started }) => pid === this.#shell && started !== this.#started);
+    const members: Process[] = [];
+    const pids = new Set<number>();
+    const sessions = new Set<number>(reused ? [] : [this.#shell]);
+    const belongs = ({ pid, parent, session, started }: Process) =>
+      sessions.has(session) || pids.has(parent) || this.#seen.get(pid) === started || startedWith(pid, this.#marker);
+    for (;;) {
+      const found = others.filter(belongs);
+      if (found.length === 0) break;
+      for (const one of found) {
+        members.push(one);
+        pids.add(one.pid);
+        if (one.session !== this.#hostSession) sessions.add(one.session);
+        this.#seen.set(one.pid, one.started);
+      }
+      others = others.filter(({ pid }) => !pids.has(pid));
+    }
+    return members;
+  }
+}
+
+/** Sends a signal, or with 0 only looks; whether there was anyone. */
+function send(pid: number, signal: NodeJS.Signals | 0): boolean {
+  try {
+    process.kill(pid, signal);
+    return true;
+  } catch (error) {
+    // It has ended by itself, or runs as another user: then it is there, and nothing of ours can end it.
+    const code = systemCode(error);
+    if (code === 'ESRCH') return false;
+    if (code === 'EPERM') return true;
+    throw error;
+  }
+}
