@@ -1,0 +1,179 @@
+// What any driver must do (G5, G10, G12): one suite for all of them. A driver's test file gives a world for it, and a reason for
+// each case that cannot hold there.
+import { getEventListeners } from 'node:events';
+import { checkedAnswer, type Driver } from 'turnback';
+import { describe, expect, it, onTestFinished } from 'vitest';
+
+/** An attempt that was stopped in its middle. */
+export interface Hold {
+  /** Resolves when the driver has reached the middle: it has asked for the checkpoint, which is not made yet. */
+  reached: Promise<void>;
+  /** Lets it go on; resolves when nothing of it is left to come. */
+  release(): Promise<void>;
+}
+
+/** A driver and what is behind it. */
+export interface World {
+  driver: Driver;
+  sandboxId: string;
+  /** The ids of the checkpoints that exist now. */
+  published(): Promise<string[]>;
+  /** Stops the next attempt in its middle. */
+  hold(): Hold;
+  /** Has the next attempt fail behind the driver. */
+  fail(): void;
+  close(): Promise<void>;
+}
+
+const live = () => new AbortController().signal;
+
+const create = (world: World, turn: string, signal = live()) =>
+  world.driver.createCheckpoint({ sandboxId: world.sandboxId, comment: `turnback-pre-agent-${turn}`, signal });
+
+/** The error that a promise rejects with, or undefined while it is pending after many turns of the event loop, or fulfilled. */
+async function rejection(promise: Promise<unknown>): Promise<unknown> {
+  let error: unknown;
+  let settled = false;
+  promise.then(
+    () => {
+      settled = true;
+    },
+    (reason: unknown) => {
+      settled = true;
+      error = reason;
+    },
+  );
+  for (let turn = 0; turn < 1000 && !settled; turn += 1) await new Promise(setImmediate);
+  return error;
+}
+
+/** Every rule. Each throws when it does not hold. */
+export const CASES = {
+  'answers with an id or with nothing': async (world: World) => {
+    const answer = checkedAnswer(await create(world, 'a'));
+    const published = await world.published();
+    expect(published).toHaveLength(1);
+    if (answer.checkpointId !== undefined) expect(published).toEqual([answer.checkpointId]);
+  },
+  'makes a checkpoint for each call': async (world: World) => {
+    const first = checkedAnswer(await create(world, 'a'));
+    const second = checkedAnswer(await create(world, 'b'));
+    expect(await world.published()).toHaveLength(2);
+    if (first.checkpointId !== undefined) expect(second.checkpointId).not.toBe(first.checkpointId);
+  },
+  'makes a checkpoint for each of several calls at once': async (world: World) => {
+    const answers = await Promise.all(Array.from({ length: 8 }, (_, at) => create(world, `t${at}`)));
+    const ids = answers.map((answer) => checkedAnswer(answer).checkpointId).filter((id) => id !== undefined);
+    const published = await world.published();
+    expect(published).toHaveLength(8);
+    if (ids.length > 0) expect([...ids].sort()).toEqual([...published].sort());
+  },
+  'starts nothing when the signal has fired': async (world: World) => {
+    expect(await rejection(create(world, 'a', AbortSignal.abort('given up')))).toBeInstanceOf(Error);
+    expect(await world.published()).toEqual([]);
+  },
+  'rejects when the signal fires, whatever it waits for': async (world: World) => {
+    const controller = new AbortController();
+    const hold = world.hold();
+    const call = create(world, 'a', controller.signal);
+    await hold.reached;
+    controller.abort('given up');
+    try {
+      expect(await rejection(call)).toBeInstanceOf(Error);
+    } finally {
+      await hold.release();
+    }
+  },
+  'publishes nothing that was given up': async (world: World) => {
+    const controller = new AbortController();
+    const hold = world.hold();
+    const call = create(world, 'a', controller.signal);
+    await hold.reached;
+    controller.abort('given up');
+    expect(await rejection(call)).toBeInstanceOf(Error);
+    await hold.release();
+    expect(await world.published()).toEqual([]);
+  },
+  'succeeds after an attempt that was given up': async (world: World) => {
+    const controller = new AbortController();
+    const hold = world.hold();
+    const call = create(world, 'a', controller.signal);
+    await hold.reached;
+    controller.abort('given up');
+    expect(await rejection(call)).toBeInstanceOf(Error);
+    await hold.release();
+    const before = await world.published();
+    const { checkpointId } = checkedAnswer(await create(world, 'a'));
+    const fresh = (await world.published()).filter((id) => !before.includes(id));
+    expect(fresh).toHaveLength(1);
+    if (checkpointId !== undefined) expect(fresh).toEqual([checkpointId]);
+  },
+  'rejects with an error when the checkpoint fails': async (world: World) => {
+    world.fail();
+    const error = await create(world, 'a').then(
+      () => undefined,
+      (reason: unknown) => reason,
+    );
+    expect(error).toBeInstanceOf(Error);
+    expect((error as Error).message).not.toBe('');
+    expect(await world.published()).toEqual([]);
+  },
+  'succeeds after an attempt that failed': async (world: World) => {
+    world.fail();
+    await create(world, 'a').catch(() => {});
+    checkedAnswer(await create(world, 'a'));
+    expect(await world.published()).toHaveLength(1);
+  },
+  'never throws at once': async (world: World) => {
+    const nonsense = [undefined, {}, { sandboxId: world.sandboxId, comment: 'c', signal: AbortSignal.abort() }];
+    for (const request of nonsense) {
+      const call: unknown = (world.driver.createCheckpoint as (request: unknown) => unknown)(request);
+      expect(call).toBeInstanceOf(Promise);
+      await (call as Promise<unknown>).catch(() => {});
+    }
+  },
+  'leaves no listener on the signal': async (world: World) => {
+    const signal = live();
+    await create(world, 'a', signal);
+    expect(getEventListeners(signal, 'abort')).toEqual([]);
+    world.fail();
+    await create(world, 'b', signal).catch(() => {});
+    expect(getEventListeners(signal, 'abort')).toEqual([]);
+  },
+  'keeps a checkpoint when the signal fires afterwards': async (world: World) => {
+    const controller = new AbortController();
+    await create(world, 'a', controller.signal);
+    controller.abort('too late');
+    await new Promise(setImmediate);
+    expect(await world.published()).toHaveLength(1);
+  },
+  'deletes a checkpoint': async (world: World) => {
+    const { checkpointId } = checkedAnswer(await create(world, 'a'));
+    const kept = checkedAnswer(await create(world, 'b'));
+    expect(world.driver.deleteCheckpoint).toBeTypeOf('function');
+    expect(checkpointId).toBeTypeOf('string');
+    await world.driver.deleteCheckpoint?.(checkpointId as string);
+    expect(await world.published()).toEqual([kept.checkpointId]);
+  },
+} satisfies Record<string, (world: World) => Promise<void>>;
+
+export type CaseName = keyof typeof CASES;
+
+/** Runs every case for a driver. `skips` gives the reason for each that cannot hold. */
+export function driverContract(
+  name: string,
+  open: () => Promise<World>,
+  skips: Partial<Record<CaseName, string>> = {},
+) {
+  describe(`the contract of drivers (G12): ${name}`, () => {
+    for (const [title, run] of Object.entries(CASES)) {
+      it(title, async (context) => {
+        const reason = skips[title as CaseName];
+        if (reason !== undefined) context.skip(reason);
+        const world = await open();
+        onTestFinished(() => world.close());
+        await run(world);
+      });
+    }
+  });
+}
