@@ -93,7 +93,13 @@ fn a_missing_parent_of_the_root_is_not_found_with_advice() {
     let then = place.picture();
     fs::remove_dir_all(place.root()).unwrap();
     let plan = place.plan(None, &then, &PlanOptions::default());
-    let options = turnback_engine::restore::ApplyOptions { pool: &place.pool, stage_in: None, sync: false };
+    let options = turnback_engine::restore::ApplyOptions {
+        pool: &place.pool,
+        stage_in: None,
+        stage_name: STAGE,
+        leftovers: &[],
+        sync: false,
+    };
     let missing = place.outside("gone/w");
     let target = turnback_engine::restore::Target::Missing(&missing);
     let error = turnback_engine::restore::apply(target, &plan, &place.memory, &options, &Default::default())
@@ -286,7 +292,13 @@ fn staging_inside_the_root_leaves_no_trace() {
     let (then, want) = (place.picture(), tree(&place.root()));
     fs::remove_dir_all(place.at("dir")).unwrap();
     let plan = place.plan(Some(&place.picture()), &then, &PlanOptions::default());
-    let options = turnback_engine::restore::ApplyOptions { pool: &place.pool, stage_in: None, sync: true };
+    let options = turnback_engine::restore::ApplyOptions {
+        pool: &place.pool,
+        stage_in: None,
+        stage_name: STAGE,
+        leftovers: &[],
+        sync: true,
+    };
     let root = turnback_engine::restore::Root::open(&place.root()).unwrap();
     let target = turnback_engine::restore::Target::Existing(&root);
     turnback_engine::restore::apply(target, &plan, &place.memory, &options, &Default::default()).unwrap();
@@ -309,6 +321,8 @@ fn a_store_on_another_file_system_is_no_place_to_stage() {
     let options = turnback_engine::restore::ApplyOptions {
         pool: &place.pool,
         stage_in: Some(store.path()),
+        stage_name: STAGE,
+        leftovers: &[],
         sync: false,
     };
     let root = turnback_engine::restore::Root::open(&place.root()).unwrap();
@@ -329,7 +343,13 @@ fn the_way_without_openat2_restores_the_same() {
     let fd = fs::File::open(place.root()).unwrap().into();
     let resolver = turnback_engine::restore::Resolver::PerComponent;
     let root = turnback_engine::restore::Root::with_resolver(fd, &place.root(), resolver).unwrap();
-    let options = turnback_engine::restore::ApplyOptions { pool: &place.pool, stage_in: None, sync: false };
+    let options = turnback_engine::restore::ApplyOptions {
+        pool: &place.pool,
+        stage_in: None,
+        stage_name: STAGE,
+        leftovers: &[],
+        sync: false,
+    };
     let target = turnback_engine::restore::Target::Existing(&root);
     turnback_engine::restore::apply(target, &plan, &place.memory, &options, &Default::default()).unwrap();
     same(&tree(&place.root()), &want);

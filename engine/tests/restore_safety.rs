@@ -217,7 +217,13 @@ fn a_mount_inside_is_neither_entered_nor_deleted() {
     {
         let fd = fs::File::open(place.root()).unwrap().into();
         let root = Root::with_resolver(fd, &place.root(), resolver).unwrap();
-        let options = ApplyOptions { pool: &place.pool, stage_in: None, sync: false };
+        let options = ApplyOptions {
+            pool: &place.pool,
+            stage_in: None,
+            stage_name: STAGE,
+            leftovers: &[],
+            sync: false,
+        };
         outcomes.push(apply(Target::Existing(&root), &plan, &place.memory, &options, &Context::default()));
     }
     let after = tree(&place.dir.path().join("outside"));

@@ -7,9 +7,7 @@ use std::fs;
 
 use restore_support::*;
 use turnback_engine::model::{Hash, Node, Objects, Picture, Reason};
-use turnback_engine::restore::{
-    ApplyOptions, GitMode, Plan, PlanOptions, Root, Target, apply, is_stage_name, plan,
-};
+use turnback_engine::restore::{ApplyOptions, GitMode, Plan, PlanOptions, Root, Target, apply, plan};
 use turnback_engine::{Cancel, Code, Context, Progress};
 
 const EXACT: PlanOptions = PlanOptions { git: GitMode::Exact, paths: None };
@@ -20,7 +18,8 @@ fn apply_in_root(
     plan: &Plan,
     ctx: &Context,
 ) -> turnback_engine::Result<turnback_engine::restore::Applied> {
-    let options = ApplyOptions { pool: &place.pool, stage_in: None, sync: false };
+    let options =
+        ApplyOptions { pool: &place.pool, stage_in: None, stage_name: STAGE, leftovers: &[], sync: false };
     apply(Target::Existing(&Root::open(&place.root())?), plan, &place.memory, &options, ctx)
 }
 
@@ -103,7 +102,8 @@ fn a_failure_while_staging_changes_nothing_and_leaves_nothing() {
     let failing = Failing(&place.memory, Hash::of(b"the one"));
     let store = place.dir.path().join("store");
     for stage_in in [Some(store.as_path()), None] {
-        let options = ApplyOptions { pool: &place.pool, stage_in, sync: false };
+        let options =
+            ApplyOptions { pool: &place.pool, stage_in, stage_name: STAGE, leftovers: &[], sync: false };
         let root = Root::open(&place.root()).unwrap();
         let error =
             apply(Target::Existing(&root), &plan, &failing, &options, &Context::default()).unwrap_err();
@@ -114,7 +114,8 @@ fn a_failure_while_staging_changes_nothing_and_leaves_nothing() {
     // A missing root is not left behind either.
     fs::remove_dir_all(place.root()).unwrap();
     let plan = place.plan(None, &then, &EXACT);
-    let options = ApplyOptions { pool: &place.pool, stage_in: None, sync: false };
+    let options =
+        ApplyOptions { pool: &place.pool, stage_in: None, stage_name: STAGE, leftovers: &[], sync: false };
     apply(Target::Missing(&place.root()), &plan, &failing, &options, &Context::default()).unwrap_err();
     assert!(!place.root().exists());
 }
@@ -161,25 +162,29 @@ fn leftovers_of_a_crash_are_swept_and_nothing_else_is() {
     let place = Place::default();
     place.write("a", "a");
     let (then, _) = (place.picture(), ());
-    let leftover = ".turnback-stage-01ARZ3NDEKTSV4RRFFQ69G5FAV";
-    assert!(is_stage_name(leftover.as_bytes()));
-    for other in [
-        "turnback-stage-01ARZ3NDEKTSV4RRFFQ69G5FAV",
-        ".turnback-stage-",
-        ".turnback-stage-x",
-        ".turnback-stage-01arz3ndektsv4rrffq69g5fav",
-    ] {
-        assert!(!is_stage_name(other.as_bytes()), "{other}");
-    }
+    let leftover = ".turnback-stage-01ARZ3NDEKTSV4RRFFQ69G5FAW";
+    // The same kind of name, but nobody remembers to have made it (input 33).
+    let theirs = ".turnback-stage-01ARZ3NDEKTSV4RRFFQ69G5FAX";
     place.write("a", "b");
     let now = place.picture();
     place.write(&format!("{leftover}/f0/0"), "half written");
-    place.write(".turnback-stage-x/mine", "mine");
-    fs::set_permissions(place.at(leftover), std::os::unix::fs::PermissionsExt::from_mode(0o700)).unwrap();
+    place.write(&format!("{theirs}/mine"), "mine");
+    for name in [leftover, theirs] {
+        fs::set_permissions(place.at(name), std::os::unix::fs::PermissionsExt::from_mode(0o700)).unwrap();
+    }
     let plan = place.plan(Some(&now), &then, &EXACT);
-    apply_in_root(&place, &plan, &Context::default()).unwrap();
+    let leftovers = [leftover.as_bytes().to_vec()];
+    let options = ApplyOptions {
+        pool: &place.pool,
+        stage_in: None,
+        stage_name: STAGE,
+        leftovers: &leftovers,
+        sync: false,
+    };
+    let root = Root::open(&place.root()).unwrap();
+    apply(Target::Existing(&root), &plan, &place.memory, &options, &Context::default()).unwrap();
     assert!(!place.at(leftover).exists());
-    assert!(place.at(".turnback-stage-x/mine").exists());
+    assert!(place.at(theirs).join("mine").exists());
 }
 
 #[test]

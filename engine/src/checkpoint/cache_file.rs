@@ -8,12 +8,15 @@ use std::os::unix::fs::{FileExt, OpenOptionsExt};
 use std::path::PathBuf;
 use std::sync::{Mutex, PoisonError};
 
+use rustix::fs::OFlags;
 use serde::{Deserialize, Serialize};
 use turnback_core::CheckpointId;
 
 use super::workspace::{Workspace, make_private};
 use crate::error::{Error, Result};
-use crate::store::{Durability, FORMAT_VERSION, Identity, Layout, unseal, write_sealed};
+use crate::store::{
+    Durability, FORMAT_VERSION, Identity, Layout, create_file, open_file, read_file, unseal, write_sealed,
+};
 use crate::tree::{CacheReader, CacheRef, CacheWriter, Rules, compact};
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -35,6 +38,9 @@ struct Head {
 
 /// Files up to this length are not worth compacting.
 const SMALL: u64 = 1 << 20;
+
+/// The longest head that is read, in bytes.
+const MAX_HEAD: u64 = 64 << 10;
 
 /// The stat cache of one workspace under one set of rules.
 pub(super) struct CacheFile {
@@ -91,14 +97,16 @@ impl CacheFile {
             Some((head, _)) => (head.data.clone(), head.clean_length),
             None => (format!("{}-{base}.records", self.stem), records.len() as u64),
         };
-        let file = std::fs::OpenOptions::new()
-            .write(true)
-            .read(true)
-            .create(true)
-            .truncate(false)
-            .mode(0o600)
-            .open(self.directory.join(&data))
-            .map_err(|e| Error::io("opening the stat cache", e))?;
+        let path = self.directory.join(&data);
+        let file = match &self.head {
+            Some(_) => std::fs::OpenOptions::new()
+                .write(true)
+                .read(true)
+                .custom_flags((OFlags::NOFOLLOW | OFlags::NONBLOCK).bits().cast_signed())
+                .open(&path)
+                .map_err(|e| Error::io("opening the stat cache", e).at(&path))?,
+            None => create_file(&path)?,
+        };
         // What a killed process appended behind the counted bytes goes.
         file.set_len(offset)
             .and_then(|()| file.write_all_at(&records, offset))
@@ -146,26 +154,21 @@ fn rewritten(directory: &std::path::Path, stem: &str, head: &Head, file: &File) 
     };
     let (_, records) = appender.0.into_inner().unwrap_or_else(PoisonError::into_inner);
     let data = format!("{stem}-{}-clean.records", head.base);
-    let path = directory.join(&data);
-    std::fs::OpenOptions::new()
-        .write(true)
-        .create(true)
-        .truncate(true)
-        .mode(0o600)
-        .open(&path)
-        .and_then(|file| file.write_all_at(&records, 0))
-        .map_err(|e| Error::io("writing the stat cache", e).at(&path))?;
+    create_file(&directory.join(&data))?
+        .write_all_at(&records, 0)
+        .map_err(|e| Error::io("writing the stat cache", e))?;
     let length = records.len() as u64;
     Ok(Some(Head { data, length, clean_length: length, root: (root.offset, root.length), ..head.clone() }))
 }
 
 fn load(directory: &std::path::Path, stem: &str) -> Option<(Head, File)> {
-    let bytes = std::fs::read(directory.join(format!("{stem}.head"))).ok()?;
+    let bytes = read_file(&directory.join(format!("{stem}.head")), MAX_HEAD).ok()?;
     let head: Head = unseal(&bytes).ok()?;
     if head.data.contains('/') {
         return None;
     }
-    let file = File::open(directory.join(&head.data)).ok()?;
+    // Never through a link, never a pipe that would block (input 99).
+    let file = open_file(&directory.join(&head.data)).ok()?;
     Some((head, file))
 }
 

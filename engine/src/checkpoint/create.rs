@@ -7,12 +7,12 @@ use turnback_core::{CheckpointId, Millis, Phase, PlanId};
 
 use super::cache_file::{Appender, CacheFile};
 use super::manager::{Inner, Manager};
+use super::stage_names;
 use super::types::{Checkpoint, CreateRequest};
 use super::workspace::{Workspace, identity};
 use crate::context::Context;
 use crate::error::{Code, Error, Result};
 use crate::model::{Objects, Sink, encode_uncovered};
-use crate::restore::is_stage_name;
 use crate::store::{
     CoverageRecord, Draft, FORMAT_VERSION, Identity, LossyPath, Marks, Published, Record, RollbackOf,
     RootRecord, RulesRecord, UncoveredRecord,
@@ -93,12 +93,14 @@ impl Inner {
         let identity = identity(&root)?;
         let checked = Rules::new(&rules.exclude, rules.exclude_ignored, rules.max_file_bytes)?;
         let mut cache = self.cache(workspace, &checked, identity);
+        let ours = stage_names::remembered(self.layout(), workspace)?;
         loop {
             let draft = Draft::begin(self.layout(), &self.packs, self.durability)?;
             let appender = cache.appender();
             let root = root.try_clone().map_err(|e| Error::io("duplicating the root's descriptor", e))?;
             let used_cache = cache.source().is_some();
-            let walk = self.walk(root, &cache, Some(&appender), &draft, &self.packs, &checked, limits, ctx);
+            let walk =
+                self.walk(root, &cache, Some(&appender), &draft, &self.packs, &checked, limits, &ours, ctx);
             match walk.run(self.pool()?) {
                 Ok(walked) => return Ok(Taken { walked, identity, draft, cache, appender, rules }),
                 // The cache counted on a manifest that cannot be read: everything is read again.
@@ -112,7 +114,9 @@ impl Inner {
     }
 
     pub(super) fn cache(&self, workspace: &Workspace, rules: &Rules, identity: Identity) -> CacheFile {
-        let is_there = |id: CheckpointId| matches!(self.catalog.get(id), Ok(Some(_)));
+        // Where data was lost, only reading everything tells what has to be stored again (P12).
+        let is_whole = !self.packs.has_lost_packs();
+        let is_there = |id: CheckpointId| is_whole && matches!(self.catalog.get(id), Ok(Some(_)));
         CacheFile::open(self.layout(), workspace, rules, identity, is_there)
     }
 
@@ -126,6 +130,7 @@ impl Inner {
         objects: &'a dyn Objects,
         rules: &'a Rules,
         limits: Limits,
+        ours: &'a [Vec<u8>],
         ctx: &'a Context,
     ) -> Walk<'a> {
         Walk {
@@ -137,7 +142,7 @@ impl Inner {
             rules,
             limits,
             strict: self.strict,
-            is_ours: is_stage_name,
+            ours,
             ctx,
         }
     }
@@ -215,7 +220,7 @@ impl Inner {
     }
 
     /// An id that sorts after all others of the store, also when the clock was set back (input 58).
-    fn next_id(&self) -> Result<CheckpointId> {
+    pub(super) fn next_id(&self) -> Result<CheckpointId> {
         let mut random = [0u8; 10];
         getrandom::fill(&mut random).map_err(|e| {
             Error::new(Code::Io, format!("no random bytes from the system: {e}"), "try again")

@@ -8,7 +8,8 @@ use super::manager::Manager;
 use super::workspace::Workspace;
 use crate::context::Context;
 use crate::error::{Code, Error, Result};
-use crate::restore::{GitMode, PlanOptions, Root, Target, plan};
+use crate::restore::{ApplyOptions, GitMode, PlanOptions, Root, Target, apply, plan};
+use crate::store::Durability;
 
 impl Manager {
     /// Makes a plain copy of a checkpoint; the directory must be missing or empty.
@@ -43,7 +44,16 @@ impl Manager {
             Some(root) => Target::Existing(root),
             None => Target::Missing(&target.path),
         };
-        let applied = inner.apply_to(place, &plan, &inner.packs, ctx)?;
+        // Staged in the new directory itself, so that a store that can only be read can be exported from.
+        let stage_name = format!(".turnback-stage-{}", inner.next_id()?);
+        let options = ApplyOptions {
+            pool: inner.pool()?,
+            stage_in: None,
+            stage_name: stage_name.as_bytes(),
+            leftovers: &[],
+            sync: inner.durability == Durability::Power,
+        };
+        let applied = apply(place, &plan, &inner.packs, &options, ctx)?;
         let uncovered = plan.not_restorable().len();
         match applied.not_restorable.len().checked_sub(uncovered) {
             None | Some(0) => Ok(()),

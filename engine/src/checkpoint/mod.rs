@@ -6,6 +6,7 @@ mod export;
 mod manager;
 mod query;
 mod rollback;
+mod stage_names;
 mod types;
 mod workspace;
 

@@ -6,6 +6,7 @@ use turnback_core::{CheckpointId, SandboxId};
 
 use super::create::now;
 use super::manager::{Inner, Manager, STORE_PATIENCE};
+use super::stage_names;
 use super::types::{Checkpoint, Listed, Listing, UsageReport};
 use super::workspace::{Workspace, identity};
 use crate::change::Change;
@@ -293,10 +294,12 @@ impl Inner {
         let rules = Rules::new(&record.exclude, record.exclude_ignored, record.max_file_bytes)?;
         let identity = identity(&root)?;
         let mut cache = self.cache(workspace, &rules, identity);
+        let ours = stage_names::remembered(self.layout(), workspace)?;
         loop {
             let root = root.try_clone().map_err(|e| Error::io("duplicating the root's descriptor", e))?;
             let used_cache = cache.source().is_some();
-            let walk = self.walk(root, &cache, None, preview, &self.packs, &rules, Limits::default(), ctx);
+            let walk =
+                self.walk(root, &cache, None, preview, &self.packs, &rules, Limits::default(), &ours, ctx);
             match walk.run(self.pool()?) {
                 Ok(walked) => {
                     tracing::debug!(ms = now().since(started).as_u64(), "walked without storing");

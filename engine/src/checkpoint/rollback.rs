@@ -9,12 +9,13 @@ use turnback_core::{CheckpointId, Phase};
 
 use super::create::Purpose;
 use super::manager::{Inner, Manager};
+use super::stage_names;
 use super::workspace::{Workspace, identity, make_private};
 use crate::context::Context;
 use crate::error::{Code, Error, Result};
 use crate::model::{Objects, Picture, Reason, RelPath};
 use crate::report::RollbackReport;
-use crate::restore::{ApplyOptions, GitMode, Plan, PlanOptions, Root, Target, apply, plan};
+use crate::restore::{Applied, ApplyOptions, GitMode, Plan, PlanOptions, Root, Target, apply, plan};
 use crate::store::{Durability, LossyPath, Preview, Published, RollbackOf, remove_tree};
 use crate::tree::Limits;
 
@@ -269,7 +270,7 @@ impl Inner {
             Some(root) => Target::Existing(root),
             None => Target::Missing(&workspace.path),
         };
-        let applied = self.apply_to(target, plan, objects, ctx).map_err(|e| match undo {
+        let applied = self.apply_to(workspace, target, plan, objects, ctx).map_err(|e| match undo {
             Some(id) => e.with_detail("undoCheckpointId", id.to_string()),
             None => e,
         })?;
@@ -297,21 +298,29 @@ impl Inner {
     /// Applies a plan, staging in the store where a rename from there works.
     pub(super) fn apply_to(
         &self,
+        workspace: &Workspace,
         target: Target<'_>,
         plan: &Plan,
         objects: &dyn Objects,
         ctx: &Context,
-    ) -> Result<crate::restore::Applied> {
+    ) -> Result<Applied> {
+        let leftovers = stage_names::remembered(self.layout(), workspace)?;
+        let stage_name = stage_names::remember(self.layout(), workspace, self.next_id()?, self.durability)?;
         let stage = self.layout().tmp().join(format!("stage-{}", crate::store::random_name()?));
         make_private(&stage)?;
         let options = ApplyOptions {
             pool: self.pool()?,
             stage_in: Some(&stage),
+            stage_name: &stage_name,
+            leftovers: &leftovers,
             sync: self.durability == Durability::Power,
         };
         let applied = apply(target, plan, objects, &options, ctx);
         if let Err(error) = remove_tree(&stage) {
             tracing::warn!(%error, "a staging directory stays until the next open");
+        }
+        if let Err(error) = stage_names::forget_gone(self.layout(), workspace, &workspace.path) {
+            tracing::warn!(%error, "a staging directory stays remembered");
         }
         applied
     }

@@ -10,7 +10,10 @@ use turnback_core::SandboxId;
 
 use crate::error::{Code, Error, Result};
 use crate::model::Hash;
-use crate::store::{Durability, FORMAT_VERSION, Identity, Layout, unsafe_ancestor, unseal, write_sealed};
+use crate::store::{
+    Durability, FORMAT_VERSION, Identity, Layout, make_directory, read_file, unsafe_ancestor, unseal,
+    write_sealed,
+};
 use crate::tree::sys;
 
 /// A directory by its canonical path; it need not exist.
@@ -19,6 +22,9 @@ pub(super) struct Workspace {
     pub(super) path: PathBuf,
     pub(super) id: SandboxId,
 }
+
+/// The longest list of earlier roots that is read, in bytes.
+const MAX_LINEAGE: u64 = 1 << 20;
 
 /// Roots that we made ourselves in place of others: they count as the same workspace.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
@@ -166,7 +172,7 @@ impl Workspace {
 
     fn lineage(&self, layout: &Layout) -> Lineage {
         let path = layout.workspace(self.id.as_str()).join("lineage");
-        match std::fs::read(&path) {
+        match read_file(&path, MAX_LINEAGE) {
             Ok(bytes) => unseal(&bytes).unwrap_or_else(|error: Error| {
                 tracing::warn!(%error, "what is known of a workspace's earlier roots is damaged");
                 Lineage::default()
@@ -176,14 +182,14 @@ impl Workspace {
     }
 }
 
-/// Makes a directory with its parents, for us alone.
+/// Makes a directory of the store with its parents, for us alone whatever the umask (C9).
 pub(super) fn make_private(path: &Path) -> Result<()> {
-    use std::os::unix::fs::DirBuilderExt;
-    std::fs::DirBuilder::new()
-        .recursive(true)
-        .mode(0o700)
-        .create(path)
-        .map_err(|e| Error::io("making a directory of the store", e).at(path))
+    let mut missing: Vec<&Path> =
+        path.ancestors().take_while(|p| std::fs::symlink_metadata(p).is_err()).collect();
+    while let Some(next) = missing.pop() {
+        make_directory(next)?;
+    }
+    Ok(())
 }
 
 /// The identity of an open root.
@@ -200,6 +206,10 @@ fn not_a_directory(path: &Path) -> Error {
 fn no_directory(cause: std::io::Error, path: &Path) -> Error {
     if cause.kind() == std::io::ErrorKind::NotFound {
         return Error::new(Code::NotFound, "there is no such directory", "check the path").at(path);
+    }
+    if cause.kind() == std::io::ErrorKind::InvalidInput {
+        let found = "the directory's path is none that the system takes";
+        return Error::new(Code::InvalidArgument, found, "give a path without NUL bytes").at(path).because(cause);
     }
     Error::io("resolving the directory", cause).at(path)
 }

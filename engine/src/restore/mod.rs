@@ -12,4 +12,3 @@ mod stage;
 pub use apply::{Applied, ApplyOptions, Target, apply};
 pub use beneath::{Resolver, Root};
 pub use plan::{GitMode, Plan, PlanOptions, plan};
-pub use stage::is_stage_name;

@@ -8,7 +8,7 @@ use turnback_core::CheckpointId;
 
 use super::draft::Durability;
 use super::files;
-use super::format::{FORMAT_VERSION, unseal};
+use super::format::{FORMAT_VERSION, MAX_SEALED, seal_short, unseal};
 use super::layout::Layout;
 use super::record::{Marks, Parsed, Record};
 use crate::error::{Code, Error, Result};
@@ -40,8 +40,6 @@ pub struct Catalog {
     layout: Layout,
     read: Mutex<HashMap<CheckpointId, Arc<Published>>>,
 }
-
-const MAX_RECORD: u64 = 16 << 20;
 
 impl Catalog {
     /// The catalog of a store.
@@ -122,7 +120,7 @@ impl Catalog {
         if !files::exists(&path) {
             return Ok(Marks { format: FORMAT_VERSION, ..Marks::default() });
         }
-        unseal(&files::read_file(&path, MAX_RECORD)?)
+        unseal(&files::read_file(&path, MAX_SEALED)?)
     }
 
     /// Replaces label and pin.
@@ -131,6 +129,7 @@ impl Catalog {
     /// `NOT_FOUND` when the checkpoint is gone, or the system's error.
     pub fn set_marks(&self, id: CheckpointId, marks: &Marks, durability: Durability) -> Result<()> {
         self.require(id)?;
+        seal_short(marks)?;
         let tmp = self.layout.tmp().join(files::random_name()?);
         files::write_sealed(&self.layout.checkpoint(id).join("marks"), &tmp, marks, durability)
     }
@@ -147,7 +146,7 @@ impl Catalog {
 
 /// Reads a record from a checkpoint's directory.
 pub(super) fn read(directory: &Path, id: CheckpointId) -> Result<Published> {
-    let record: Record = unseal(&files::read_file(&directory.join("record"), MAX_RECORD)?)?;
+    let record: Record = unseal(&files::read_file(&directory.join("record"), MAX_SEALED)?)?;
     let parsed = record.parse()?;
     if parsed.id != id {
         return Err(Error::corrupt(format!("the directory of checkpoint {id} holds another record")));

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use turnback_core::CheckpointId;
 
-use super::format::seal;
+use super::format::seal_short;
 use super::layout::Layout;
 use super::pack::PackWriter;
 use super::pack_set::PackSet;
@@ -62,9 +62,9 @@ impl<'a> Draft<'a> {
             self.file("objects.index", &bytes)?;
         }
         record.stored_bytes = stored;
-        self.file("record", &seal(record)?)?;
+        self.file("record", &seal_short(record)?)?;
         if let Some(marks) = marks {
-            self.file("marks", &seal(marks)?)?;
+            self.file("marks", &seal_short(marks)?)?;
         }
         if self.durability == Durability::Power {
             files::sync_directory(&self.directory)?;

@@ -12,7 +12,7 @@ use super::format::seal;
 use crate::error::{Code, Error, Result};
 
 /// Makes a directory that only we can enter; one that is there already is fine.
-pub(super) fn make_directory(path: &Path) -> Result<()> {
+pub(crate) fn make_directory(path: &Path) -> Result<()> {
     match std::os::unix::fs::DirBuilderExt::mode(&mut std::fs::DirBuilder::new(), 0o700).create(path) {
         Ok(()) => rustix::fs::chmod(path, Mode::RWXU)
             .map_err(|e| Error::io("setting a directory's mode", e).at(path)),
@@ -22,7 +22,7 @@ pub(super) fn make_directory(path: &Path) -> Result<()> {
 }
 
 /// Makes a new file that only we can read; an existing one is an error.
-pub(super) fn create_file(path: &Path) -> Result<File> {
+pub(crate) fn create_file(path: &Path) -> Result<File> {
     let file = std::fs::OpenOptions::new()
         .read(true)
         .write(true)
@@ -37,7 +37,7 @@ pub(super) fn create_file(path: &Path) -> Result<File> {
 }
 
 /// Opens a file of the store: never through a link, never anything but a regular file (input 99).
-pub(super) fn open_file(path: &Path) -> Result<File> {
+pub(crate) fn open_file(path: &Path) -> Result<File> {
     let flags = rustix::fs::OFlags::NOFOLLOW | rustix::fs::OFlags::NONBLOCK;
     let file =
         std::fs::OpenOptions::new().read(true).custom_flags(flags.bits() as i32).open(path).map_err(|e| {
@@ -55,7 +55,7 @@ pub(super) fn open_file(path: &Path) -> Result<File> {
 }
 
 /// Reads a small file of the store whole.
-pub(super) fn read_file(path: &Path, limit: u64) -> Result<Vec<u8>> {
+pub(crate) fn read_file(path: &Path, limit: u64) -> Result<Vec<u8>> {
     let file = open_file(path)?;
     let mut bytes = Vec::new();
     file.take(limit + 1)

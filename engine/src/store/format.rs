@@ -6,6 +6,9 @@ use serde::de::DeserializeOwned;
 use crate::error::{Code, Error, Result};
 use crate::model::Hash;
 
+/// The longest record and the longest marks that are written and read back, in bytes.
+pub(super) const MAX_SEALED: u64 = 16 << 20;
+
 /// The version that this program writes.
 pub const FORMAT_VERSION: u32 = 1;
 
@@ -22,6 +25,22 @@ pub fn seal<T: Serialize>(value: &T) -> Result<Vec<u8>> {
     bytes.push(b'\n');
     bytes.extend_from_slice(hash.0.as_bytes());
     bytes.push(b'\n');
+    Ok(bytes)
+}
+
+/// As [`seal`], for what callers put their own metadata and labels into.
+///
+/// # Errors
+/// `INVALID_ARGUMENT` when it would be too long to be read back.
+pub(super) fn seal_short<T: Serialize>(value: &T) -> Result<Vec<u8>> {
+    let bytes = seal(value)?;
+    if bytes.len() as u64 > MAX_SEALED {
+        return Err(Error::new(
+            Code::InvalidArgument,
+            format!("metadata or label take {} bytes, the limit is {MAX_SEALED}", bytes.len()),
+            "shorten the metadata or the label",
+        ));
+    }
     Ok(bytes)
 }
 

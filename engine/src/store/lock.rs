@@ -82,11 +82,14 @@ fn open(path: &Path) -> Result<File> {
     options.read(true).mode(0o600).custom_flags(flags.bits() as i32);
     // A lock must work on a full disk and on a read-only store as well: an existing file is opened for reading only.
     match options.open(path) {
-        Err(e) if e.kind() == std::io::ErrorKind::NotFound => options
-            .write(true)
-            .create(true)
-            .open(path)
-            .map_err(|e| Error::io("making a lock file", e).at(path)),
+        Err(e) if e.kind() == std::io::ErrorKind::NotFound => {
+            let made = options.write(true).create(true).open(path);
+            let file = made.map_err(|e| Error::io("making a lock file", e).at(path))?;
+            // Whatever the umask (C9).
+            rustix::fs::fchmod(&file, rustix::fs::Mode::RUSR | rustix::fs::Mode::WUSR)
+                .map_err(|e| Error::io("setting a lock file's mode", e).at(path))?;
+            Ok(file)
+        }
         other => other.map_err(|e| Error::io("opening a lock file", e).at(path)),
     }
 }

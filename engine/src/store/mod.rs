@@ -20,6 +20,7 @@ mod verify;
 
 pub use catalog::{Catalog, Damaged, Published};
 pub use draft::{Draft, Durability, Preview};
+pub(crate) use files::{create_file, make_directory, open_file, read_file};
 pub use files::{random_name, remove_tree, sync_directory, write_sealed};
 pub use format::{FORMAT_VERSION, seal, unseal};
 pub use gc::collect;

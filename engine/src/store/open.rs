@@ -99,9 +99,10 @@ fn make_root(path: &Path) -> Result<PathBuf> {
         Err(e) if e.kind() == std::io::ErrorKind::NotFound => {
             if let Some(parent) = path.parent() {
                 // For us alone: with a generous umask the store's parents would otherwise be open to everybody.
-                std::os::unix::fs::DirBuilderExt::mode(std::fs::DirBuilder::new().recursive(true), 0o700)
-                    .create(parent)
-                    .map_err(|e| Error::io("making the store's parent directory", e).at(parent))?;
+                let mut missing: Vec<&Path> = parent.ancestors().take_while(|p| !files::exists(p)).collect();
+                while let Some(next) = missing.pop() {
+                    files::make_directory(next)?;
+                }
             }
             files::make_directory(path)?;
         }
@@ -181,10 +182,10 @@ fn check_format(layout: &Layout) -> Result<Option<String>> {
             tighten(layout.root())?;
             make_directories(layout)
         }
-        Some(version) => {
+        Some(version) if version > FORMAT_VERSION => {
             Ok(Some(format!("the store has format {version}, this version writes {FORMAT_VERSION}")))
         }
-        None => Err(Error::new(
+        _ => Err(Error::new(
             Code::StoreFormat,
             "the store's format file is not readable",
             format!("if this is a turnback store, put the line `{FORMAT_PREFIX}{FORMAT_VERSION}` back"),

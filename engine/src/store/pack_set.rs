@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, HashSet};
 use std::fs::File;
 use std::os::unix::fs::MetadataExt;
 use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError, RwLock};
 
 use super::files;
@@ -26,13 +27,17 @@ pub struct PackSet {
     open: Mutex<Vec<Arc<Pack>>>,
     /// Objects that were found damaged: they are stored again when a checkpoint needs them.
     suspects: RwLock<HashSet<Hash>>,
+    /// A pack is gone that an index speaks of.
+    lost: AtomicBool,
 }
+
+type Stamp = [(u64, i64, i64); 2];
 
 #[derive(Debug)]
 pub(super) struct Pack {
     pub(super) path: PathBuf,
-    /// Inode and change time of the index file: a rewritten index is another pack.
-    stamp: (u64, i64, i64),
+    /// Inodes and change times of the pack and its index: a rewritten file is another pack.
+    stamp: Stamp,
     index: Index,
     /// Built from the pack itself when the index file turns out to be damaged.
     rebuilt: OnceLock<Index>,
@@ -79,6 +84,7 @@ impl PackSet {
             packs: RwLock::new(BTreeMap::new()),
             open: Mutex::new(Vec::new()),
             suspects: RwLock::new(HashSet::new()),
+            lost: AtomicBool::new(false),
         }
     }
 
@@ -89,12 +95,21 @@ impl PackSet {
     /// all is left out, and its objects count as missing.
     pub fn refresh(&self) -> Result<()> {
         let mut found = BTreeMap::new();
+        let mut lost = false;
         let known = self.packs.read().unwrap_or_else(PoisonError::into_inner).clone();
         for base in self.bases()? {
-            let index = base.with_extension("index");
-            let Ok(stat) = std::fs::symlink_metadata(&index) else { continue };
-            let stamp = (stat.ino(), stat.ctime(), stat.ctime_nsec());
             let path = base.with_extension("pack");
+            // Without its pack an index names what is not there; a pack without its index can be read frame by frame.
+            let index = std::fs::symlink_metadata(base.with_extension("index"));
+            let pack = match std::fs::symlink_metadata(&path) {
+                Ok(pack) if pack.is_file() => pack,
+                other => {
+                    lost |= other.is_ok() || index.is_ok();
+                    continue;
+                }
+            };
+            let stamp =
+                [&pack, index.as_ref().unwrap_or(&pack)].map(|s| (s.ino(), s.ctime(), s.ctime_nsec()));
             let pack = match known.get(&path) {
                 Some(pack) if pack.stamp == stamp => pack.clone(),
                 _ => Arc::new(load(&path, stamp)),
@@ -102,6 +117,7 @@ impl PackSet {
             found.insert(path, pack);
         }
         *self.packs.write().unwrap_or_else(PoisonError::into_inner) = found;
+        self.lost.store(lost, Ordering::Release);
         let known = suspects::read(&self.layout);
         self.suspects.write().unwrap_or_else(PoisonError::into_inner).extend(known);
         Ok(())
@@ -114,7 +130,7 @@ impl PackSet {
             files::names(&checkpoints)?.iter().map(|id| checkpoints.join(id).join("objects")).collect();
         let packs = self.layout.packs();
         for name in files::names(&packs)? {
-            if let Some(stem) = name.strip_suffix(".index") {
+            if let Some(stem) = name.strip_suffix(".pack") {
                 bases.push(packs.join(stem));
             }
         }
@@ -133,6 +149,12 @@ impl PackSet {
         }
         let packs = self.packs.read().unwrap_or_else(PoisonError::into_inner);
         packs.values().rev().any(|pack| pack.get(hash).is_some())
+    }
+
+    /// Whether a pack is gone: then nothing may be taken for stored because an earlier checkpoint had it (P12).
+    #[must_use]
+    pub fn has_lost_packs(&self) -> bool {
+        self.lost.load(Ordering::Acquire)
     }
 
     /// Whether an object can be read, from whichever copy.
@@ -185,7 +207,7 @@ impl PackSet {
     }
 }
 
-fn load(path: &std::path::Path, stamp: (u64, i64, i64)) -> Pack {
+fn load(path: &std::path::Path, stamp: Stamp) -> Pack {
     let index_path = path.with_extension("index");
     let rebuilt = OnceLock::new();
     let index = Index::open(&index_path).unwrap_or_else(|error| {

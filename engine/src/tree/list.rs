@@ -190,7 +190,7 @@ impl Scan<'_> {
                 other => other?,
             };
             let name = entry.file_name();
-            let ours = self.path.is_root() && (self.shared.walk.is_ours)(name.to_bytes());
+            let ours = self.path.is_root() && self.shared.walk.ours.iter().any(|n| n == name.to_bytes());
             if name != c"." && name != c".." && !ours {
                 names.push(name.to_owned());
             }
@@ -256,7 +256,9 @@ impl Scan<'_> {
             FileKind::Directory => {
                 slot.child = true;
                 slot.entry = before.map(|b| b.1.clone());
-                slot.before = before.map(|b| b.0).filter(|k| k.stat.kind() == FileKind::Directory);
+                // A directory that was left out before has no attributes and no record to go by.
+                let is_known = |k: &Known| k.uncovered.is_none() && k.stat.kind() == FileKind::Directory;
+                slot.before = before.map(|b| b.0).filter(is_known);
                 return Ok(true);
             }
             FileKind::File => return self.file(slot, &stat, last),
@@ -380,8 +382,13 @@ impl Scan<'_> {
         let path = self.path.join(name.to_bytes());
         let is_directory = kind == FileKind::Directory;
         rules.excludes(&path, is_directory)
-            || (rules.ignored && name != c".git" && self.ignore.ignores(&path, is_directory))
+            || (rules.ignored && self.ignore.ignores(&path, is_directory) && !is_git(&path))
     }
+}
+
+/// Whether a path is a `.git` or lies in one: ignore files say nothing about those, as in git itself.
+fn is_git(path: &RelPath) -> bool {
+    path.names().any(|name| name == b".git")
 }
 
 /// The slots of an unchanged directory, for when one of its children changed.

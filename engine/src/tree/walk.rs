@@ -44,8 +44,8 @@ pub struct Walk<'a> {
     pub limits: Limits,
     /// Read every file again, whatever the timestamps say (input 49).
     pub strict: bool,
-    /// Names directly in the root that are ours and no part of the workspace.
-    pub is_ours: fn(&[u8]) -> bool,
+    /// Names directly in the root that are ours and no part of the workspace: staging directories that the store remembers.
+    pub ours: &'a [Vec<u8>],
     /// Cancel, deadline, progress.
     pub ctx: &'a Context,
 }
@@ -68,12 +68,19 @@ pub struct Walked {
 /// Open directories that may be waiting for their children; beyond it, children are opened again from the root.
 const OPEN_DIRECTORIES: usize = 256;
 
+/// As many of them as the process may have open files, with most left to others (inputs 37, 66).
+fn open_directories() -> usize {
+    let limit = rustix::process::getrlimit(rustix::process::Resource::Nofile).current;
+    limit.and_then(|n| usize::try_from(n / 4).ok()).map_or(OPEN_DIRECTORIES, |n| n.clamp(1, OPEN_DIRECTORIES))
+}
+
 pub(super) struct Shared<'a> {
     pub(super) walk: Walk<'a>,
     pub(super) collector: Collector,
     /// Timestamps younger than this before "now" are not trusted, in nanoseconds.
     pub(super) slack_ns: i64,
     open: AtomicUsize,
+    max_open: usize,
     failed: AtomicBool,
     error: Mutex<Option<Error>>,
     pub(super) outcome: Mutex<Option<dir_task::Finished>>,
@@ -94,6 +101,7 @@ impl Walk<'_> {
             collector: Collector::default(),
             slack_ns,
             open: AtomicUsize::new(1),
+            max_open: open_directories(),
             failed: AtomicBool::new(false),
             error: Mutex::new(None),
             outcome: Mutex::new(None),
@@ -179,7 +187,7 @@ impl Shared<'_> {
 
     /// Takes a place among the open directories; `false` when there is none.
     pub(super) fn keep_open(&self) -> bool {
-        self.open.fetch_add(1, Ordering::Relaxed) < OPEN_DIRECTORIES
+        self.open.fetch_add(1, Ordering::Relaxed) < self.max_open
     }
 
     pub(super) fn closed(&self) {

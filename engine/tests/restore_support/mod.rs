@@ -26,6 +26,9 @@ use turnback_engine::restore::{
 };
 use turnback_engine::{Change, Context, Error, Result};
 
+/// The name of staging directories in these tests.
+pub const STAGE: &[u8] = b".turnback-stage-01ARZ3NDEKTSV4RRFFQ69G5FAV";
+
 /// Objects in memory.
 #[derive(Default)]
 pub struct Memory {
@@ -300,7 +303,13 @@ impl Place {
 
     pub fn try_apply(&self, plan: &Plan, ctx: &Context) -> Result<Applied> {
         let store = self.dir.path().join("store");
-        let options = ApplyOptions { pool: &self.pool, stage_in: Some(&store), sync: false };
+        let options = ApplyOptions {
+            pool: &self.pool,
+            stage_in: Some(&store),
+            stage_name: STAGE,
+            leftovers: &[],
+            sync: false,
+        };
         let root = self.root();
         if root.symlink_metadata().is_ok() {
             apply(Target::Existing(&Root::open(&root)?), plan, &self.memory, &options, ctx)

@@ -35,6 +35,11 @@ pub struct ApplyOptions<'a> {
     /// A private directory of the store in which to stage. It is used when a rename from it into the workspace works when tried;
     /// otherwise staging happens in a private directory inside the root.
     pub stage_in: Option<&'a Path>,
+    /// What the staging directory is called: a name that cannot be guessed, that nothing in the root has, and that the caller
+    /// remembers until it is gone.
+    pub stage_name: &'a [u8],
+    /// Names of staging directories of interrupted rollbacks, which are swept first.
+    pub leftovers: &'a [Vec<u8>],
     /// What was restored survives a power cut once this returns.
     pub sync: bool,
 }
@@ -181,10 +186,10 @@ fn stage(
         Ok(_) | Err(Errno::PERM) => {}
         Err(errno) => return Err(Error::io("making the root writable", errno).at(root.path())),
     }
-    sweep(root).map_err(|errno| {
+    sweep(root, options.leftovers).map_err(|errno| {
         Error::io("removing the staging directory of an interrupted rollback", errno).at(root.path())
     })?;
-    let area = Area::make(root, options.stage_in)?;
+    let area = Area::make(root, options.stage_in, options.stage_name)?;
     let staged = build(plan, paths, root, area, source, options.pool, ctx)?;
     if options.sync && !source.sync {
         // One sync of the file system: nothing is renamed into the workspace before its bytes are on disk.

@@ -1,39 +1,13 @@
 //! The directory in which things are staged: where it lies, that renames from it work, and that it goes again.
 
 use std::path::Path;
-use std::time::{SystemTime, UNIX_EPOCH};
 
 use rustix::fs::{FileType, Mode, OFlags};
 use rustix::io::Errno;
-use turnback_core::{CheckpointId, Millis};
 
-use crate::error::{Code, Error, Result};
+use crate::error::{Error, Result};
 use crate::model::RelPath;
 use crate::restore::beneath::{Dir, Overwrite, Root};
-
-const PREFIX: &[u8] = b".turnback-stage-";
-
-/// Whether a name in a workspace's root is that of a staging directory of ours (`.turnback-stage-` and a ULID). The walk leaves
-/// such a leftover of a crash out of every checkpoint, and the next rollback removes it.
-#[must_use]
-pub fn is_stage_name(name: &[u8]) -> bool {
-    name.strip_prefix(PREFIX)
-        .and_then(|id| std::str::from_utf8(id).ok())
-        .is_some_and(|id| id.parse::<CheckpointId>().is_ok())
-}
-
-/// A name that cannot be guessed: the attacker must not be able to make it beforehand (input 80).
-fn stage_name() -> Result<Vec<u8>> {
-    let mut random = [0u8; 10];
-    getrandom::fill(&mut random)
-        .map_err(|cause| Error::io("drawing random bits", std::io::Error::other(cause.to_string())))?;
-    let millis =
-        SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |d| u64::try_from(d.as_millis()).unwrap_or(0));
-    let id = CheckpointId::from_parts(Millis::since_epoch(millis), random).map_err(|cause| {
-        Error::new(Code::Io, "naming the staging directory", "check the machine's clock").because(cause)
-    })?;
-    Ok([PREFIX, id.to_string().as_bytes()].concat())
-}
 
 /// A staging directory; it and what is left in it go with this value.
 #[derive(Debug)]
@@ -45,38 +19,37 @@ pub(crate) struct Area {
 }
 
 impl Area {
-    /// Makes a staging directory: in `store` when something can be renamed from there into the workspace, otherwise in the
-    /// workspace's root itself.
-    pub(crate) fn make(workspace: &Root, store: Option<&Path>) -> Result<Self> {
+    /// Makes a staging directory called `name`: in `store` when something can be renamed from there into the workspace, otherwise in
+    /// the workspace's root itself. The attacker must not be able to guess the name (input 80).
+    pub(crate) fn make(workspace: &Root, store: Option<&Path>, name: &[u8]) -> Result<Self> {
         if let Some(store) = store {
             let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
             let fd = rustix::fs::open(store, flags, Mode::empty())
                 .map_err(|errno| Error::io("opening the store's staging directory", errno).at(store))?;
             let parent = Root::from_fd(fd, store)?;
-            let area = Self::make_in(parent.top(), store)?;
+            let area = Self::make_in(parent.top(), store, name)?;
             if area.reaches(workspace)? {
                 return Ok(area);
             }
         }
-        Self::make_in(workspace.top(), workspace.path())
+        Self::make_in(workspace.top(), workspace.path(), name)
     }
 
-    fn make_in(parent: &Dir, path: &Path) -> Result<Self> {
+    fn make_in(parent: &Dir, path: &Path, name: &[u8]) -> Result<Self> {
         let failed = |errno: Errno| Error::io("making a staging directory", errno).at(path);
-        let name = stage_name()?;
-        parent.mkdir(&name, 0o700).map_err(failed)?;
-        let dir = parent.dir(&name);
+        parent.mkdir(name, 0o700).map_err(failed)?;
+        let dir = parent.dir(name);
         let area = dir.and_then(|dir| {
             dir.become_private()?;
             Ok(Self {
                 parent: parent.clone(),
-                name: name.clone(),
+                name: name.to_vec(),
                 root: Root::from_dir(dir, path.into()),
                 removed: false,
             })
         });
         area.map_err(|errno| {
-            if let Err(error) = parent.rmdir(&name) {
+            if let Err(error) = parent.rmdir(name) {
                 tracing::warn!(%error, "a staging directory was left behind");
             }
             failed(errno)
@@ -177,17 +150,20 @@ fn remove_beneath(root: &Root) -> Result<(), Errno> {
     Ok(())
 }
 
-/// Removes staging directories that a crashed rollback left in a workspace's root: only directories of ours that nobody else can
-/// enter.
-pub(crate) fn sweep(workspace: &Root) -> Result<(), Errno> {
+/// Removes staging directories that a crashed rollback left in a workspace's root: of the remembered names, only directories of
+/// ours that nobody else can enter.
+pub(crate) fn sweep(workspace: &Root, leftovers: &[Vec<u8>]) -> Result<(), Errno> {
     let us = rustix::process::geteuid().as_raw();
-    for name in workspace.top().names()?.into_iter().filter(|name| is_stage_name(name)) {
-        let stat = workspace.top().lstat(&name)?;
+    for name in leftovers {
+        let stat = match workspace.top().lstat(name) {
+            Err(Errno::NOENT) => continue,
+            other => other?,
+        };
         let is_dir = FileType::from_raw_mode(stat.st_mode) == FileType::Directory;
         if is_dir && stat.st_uid == us && stat.st_mode & 0o7777 == 0o700 {
-            let dir = workspace.top().dir(&name)?;
+            let dir = workspace.top().dir(name)?;
             remove_beneath(&Root::from_dir(dir, workspace.path().into()))?;
-            workspace.top().rmdir(&name)?;
+            workspace.top().rmdir(name)?;
         }
     }
     Ok(())

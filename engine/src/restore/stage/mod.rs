@@ -6,7 +6,6 @@ mod build;
 mod check;
 mod leaf;
 
-pub use area::is_stage_name;
 pub(super) use area::{Area, sweep};
 pub(super) use build::{SYNC_SINGLY, Slot, Staged, build};
 pub(super) use check::check_space;
