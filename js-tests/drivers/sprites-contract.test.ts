@@ -1,0 +1,9 @@
+// The contract of drivers on the real SDK of Sprites.
+import { driverContract } from '../contract/driver.js';
+import { spritesWorld } from './world.js';
+
+driverContract('Sprites', spritesWorld, {
+  'publishes nothing that was given up':
+    'Sprites may finish a checkpoint whose stream was closed, and its SDK cannot delete one',
+  'deletes a checkpoint': 'the SDK of Sprites cannot delete a checkpoint',
+});
