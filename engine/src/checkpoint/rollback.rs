@@ -166,7 +166,7 @@ impl Inner {
                 Some(_) => Err(Error::new(
                     Code::Conflict,
                     "the target directory is not empty",
-                    "give a new or an empty directory; `allowReplacedRoot` makes this one equal to the checkpoint",
+                    "give a new or an empty directory; `allowReplacedRoot` (--allow-replaced-root) makes this one equal to the checkpoint",
                 )
                 .at(&workspace.path)),
             };
@@ -177,7 +177,7 @@ impl Inner {
         Err(Error::new(
             Code::WorkspaceReplaced,
             "the workspace is another directory than the one that was checkpointed",
-            "restore elsewhere with `into`, or allow it with `allowReplacedRoot`",
+            "restore elsewhere (`into`, --into), or allow it (`allowReplacedRoot`, --allow-replaced-root)",
         )
         .at(&workspace.path))
     }

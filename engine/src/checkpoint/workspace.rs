@@ -84,7 +84,7 @@ impl Workspace {
             return Err(Error::new(
                 Code::TooBroad,
                 format!("the workspace is {what}"),
-                "choose the project's own directory, or allow it with `allowBroad`",
+                "choose the project's own directory, or allow it (`allowBroad`, --allow-broad)",
             )
             .at(&self.path));
         }

@@ -51,9 +51,20 @@ export function uncoveredLines(paths: readonly Uncovered[]): string[] {
 /** What a checkpoint does not cover, if there is something. */
 export function coverageLines({ uncovered, uncoveredCount }: Coverage): string[] {
   if (uncoveredCount === 0) return [];
+  // Their bytes are kept: only the names outside are not part of the picture.
+  const outside = uncovered.filter(({ reason }) => reason === 'link_outside');
+  const missing = uncovered.filter(({ reason }) => reason !== 'link_outside');
   const rest = uncoveredCount - uncovered.length;
-  const more = rest === 0 ? [] : [`  … and ${rest.toLocaleString('en-US')} more`];
-  return [`Not covered, ${count(uncoveredCount, 'path')}:`, ...uncoveredLines(uncovered), ...more];
+  return [
+    ...(missing.length > 0 ? [`Not covered, ${count(missing.length, 'path')}:`, ...uncoveredLines(missing)] : []),
+    ...(outside.length > 0
+      ? [
+          `Hard links that reach outside, ${count(outside.length, 'path')} (restored with an inode of their own):`,
+          ...uncoveredLines(outside),
+        ]
+      : []),
+    ...(rest > 0 ? [`  … and ${rest.toLocaleString('en-US')} more of ${count(uncoveredCount, 'path')} in all`] : []),
+  ];
 }
 
 /** Left alone because the rollback was asked to, not because it could not do otherwise. */

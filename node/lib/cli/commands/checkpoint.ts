@@ -31,7 +31,8 @@ export const checkpoint: Command = {
     label: { value: 'L', help: 'a label, at most 200 bytes' },
     meta: { value: 'K=V', multiple: true, help: 'metadata; may be given again' },
     exclude: { value: 'P', multiple: true, help: 'leave out what matches, in gitignore syntax; may be given again' },
-    'exclude-ignored': { help: 'leave out what git ignores' },
+    'exclude-ignored': { help: 'leave out what .gitignore files name, tracked by git or not' },
+    'allow-broad': { help: 'allow /, a home directory and a directory for temporary files' },
   },
   about: [
     'Pictures DIR (default: the working directory) with everything in it, ignored files and .git included. DIR is only read.',
@@ -54,6 +55,7 @@ export const checkpoint: Command = {
         label: value('label'),
         exclude: values('exclude'),
         excludeIgnored: has('exclude-ignored'),
+        allowBroad: has('allow-broad'),
       })
       .finally(progress.end);
     const { checkpointId, workspace, coverage } = record;

@@ -15,6 +15,9 @@ export const rollback: Command = {
     'dry-run': { help: 'only show what would be done' },
     path: { value: 'P', multiple: true, help: 'restore only this path, relative to the directory; may be given again' },
     into: { value: 'DIR', help: 'restore into this directory instead' },
+    'allow-replaced-root': {
+      help: 'go on when the directory is another one than the one that was checkpointed, or DIR is not empty',
+    },
     git: { value: 'keep|exact', help: 'keep (default) overwrites nothing inside .git; exact restores it too' },
   },
   about: [
@@ -42,6 +45,7 @@ export const rollback: Command = {
         dryRun,
         git,
         into,
+        allowReplacedRoot: has('allow-replaced-root'),
         ...(paths.length === 0 ? {} : { paths }),
       })
       .finally(progress.end);
