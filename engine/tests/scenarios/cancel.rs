@@ -1,0 +1,117 @@
+//! A create that is cancelled, late or locked out leaves nothing and publishes nothing (C12, P11, F4, F50, F62).
+
+use std::fs;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, Instant};
+
+use turnback_engine::store::{FileLock, LockKind, Patience};
+use turnback_engine::{Cancel, Code, Context};
+
+use crate::common::picture::same;
+use crate::common::place::{Place, code, exact, noise, request};
+
+fn wide() -> Place {
+    let place = Place::default();
+    for i in 0..4000u64 {
+        place.write(&format!("d{}/f{i}", i % 40), noise(i, 100));
+    }
+    place.write("kept", "1");
+    place
+}
+
+#[test]
+fn cancelled_at_many_points() {
+    let place = wide();
+    let files = {
+        place.create();
+        place.store_files()
+    };
+    fs::write(place.at("d0/f0"), "changed").unwrap();
+    let before = place.tree();
+    for stop_at in [0u64, 1, 2, 3] {
+        let cancel = Cancel::default();
+        let seen = Arc::new(AtomicU64::new(0));
+        let (ours, count) = (cancel.clone(), seen.clone());
+        if stop_at == 0 {
+            cancel.cancel();
+        }
+        let ctx = Context {
+            cancel,
+            deadline: None,
+            on_progress: Some(Arc::new(move |_| {
+                if count.fetch_add(1, Ordering::Relaxed) + 1 == stop_at {
+                    ours.cancel();
+                }
+            })),
+        };
+        let result = place.manager.create(&place.root(), request(), &ctx);
+        assert_eq!(code(result), Code::Aborted, "cancelled at report {stop_at}");
+        assert_eq!(place.store_files(), files, "the store is as before");
+    }
+    same(&place.tree(), &before);
+    // And nothing stands in the way of the next one.
+    place.create();
+    place.verify_is_clean();
+}
+
+#[test]
+fn a_deadline_that_has_passed() {
+    let place = wide();
+    place.create();
+    let files = place.store_files();
+    for after in [Duration::ZERO, Duration::from_micros(300), Duration::from_millis(2)] {
+        let deadline = Instant::now() + after;
+        let ctx = Context { deadline: Some(deadline), ..Context::default() };
+        fs::write(place.at("d0/f0"), format!("{after:?}")).unwrap();
+        // All of it is read again: otherwise it might be done in time.
+        for i in 0..400 {
+            place.write(&format!("d{}/f{i}", i % 40), noise(i + 9000, 50_000));
+        }
+        assert_eq!(code(place.manager.create(&place.root(), request(), &ctx)), Code::TimedOut);
+        assert_eq!(place.store_files(), files);
+    }
+    let ctx = Context { deadline: Some(Instant::now()), ..Context::default() };
+    let id = place.ids()[0];
+    let before = place.tree();
+    assert_eq!(code(place.manager.rollback(id, exact(), &ctx)), Code::TimedOut);
+    assert_eq!(code(place.manager.verify(None, &ctx)), Code::TimedOut);
+    assert_eq!(code(place.manager.export(id, &place.dir.path().join("out"), &ctx)), Code::TimedOut);
+    same(&place.tree(), &before);
+    place.tmp_is_empty();
+}
+
+#[test]
+fn a_workspace_that_is_in_use() {
+    let place = Place::default();
+    place.write("a", "1");
+    let checkpoint = place.create();
+    let lock = place.store().join("locks").join(checkpoint.sandbox_id.as_str());
+    assert!(lock.exists());
+    let held = FileLock::acquire(&lock, LockKind::Exclusive, Patience::Try, &Context::default()).unwrap();
+    let again = FileLock::acquire(&lock, LockKind::Exclusive, Patience::Try, &Context::default());
+    let busy = again.unwrap_err();
+    assert_eq!(busy.code(), Code::Busy);
+    assert!(busy.code().retryable(), "F62");
+
+    let soon =
+        || Context { deadline: Some(Instant::now() + Duration::from_millis(30)), ..Context::default() };
+    let files = place.store_files();
+    for code in [
+        code(place.manager.create(&place.root(), request(), &soon())),
+        code(place.manager.rollback(checkpoint.checkpoint_id, exact(), &soon())),
+    ] {
+        assert!(matches!(code, Code::TimedOut | Code::Busy), "{code:?}");
+    }
+    assert_eq!(place.store_files(), files);
+    // Another workspace does not wait for this one (C10).
+    let other = place.dir.path().join("other");
+    fs::create_dir(&other).unwrap();
+    place.manager.create(&other, request(), &Context::default()).unwrap();
+    // Waiting can be cancelled.
+    let ctx = Context::default();
+    ctx.cancel.cancel();
+    assert_eq!(code(place.manager.create(&place.root(), request(), &ctx)), Code::Aborted);
+    drop(held);
+    place.create();
+}

@@ -1,0 +1,167 @@
+//! Deleting frees what only that checkpoint held, and the bytes are really gone (C9, F34, F40, P8).
+
+use std::fs;
+use std::path::Path;
+use std::process::Command;
+
+use crate::common::picture::same;
+use crate::common::place::{Place, files_beneath, noise, open};
+use crate::common::process::{Mount, skip};
+
+/// Whether a stretch of the bytes is anywhere in the store, as it is.
+fn holds(store: &Path, secret: &[u8]) -> bool {
+    let needle = &secret[secret.len() / 2..secret.len() / 2 + 64];
+    files_beneath(store).iter().filter(|p| p.is_file()).any(|path| {
+        let bytes = fs::read(path).unwrap();
+        bytes.windows(needle.len()).any(|window| window == needle)
+    })
+}
+
+/// What `du` says, in bytes.
+fn du(path: &Path) -> u64 {
+    let output = Command::new("du").args(["-s", "-B1"]).arg(path).output().unwrap();
+    String::from_utf8(output.stdout).unwrap().split_whitespace().next().unwrap().parse().unwrap()
+}
+
+fn within(have: u64, want: u64, percent: u64) -> bool {
+    have.abs_diff(want) * 100 <= want * percent
+}
+
+#[test]
+fn a_secret_that_only_it_held() {
+    let place = Place::default();
+    let secret = noise(42, 200_000);
+    place.write("a", "1");
+    let first = place.create().checkpoint_id;
+    place.write("secret", &secret);
+    let second = place.create().checkpoint_id;
+    fs::remove_file(place.at("secret")).unwrap();
+    let third = place.create().checkpoint_id;
+    assert!(holds(&place.store(), &secret), "the search can find it");
+    let usage = place.manager.usage().unwrap();
+    let announced = usage.checkpoints.iter().find(|c| c.0 == second).unwrap().1;
+    let before = du(&place.store());
+    assert!(place.manager.delete(second).unwrap());
+    let freed = before - du(&place.store());
+    assert!(!holds(&place.store(), &secret));
+    assert!(announced >= 200_000 && within(freed, announced, 10), "announced {announced}, freed {freed}");
+    assert_eq!(place.ids(), [first, third]);
+    place.verify_is_clean();
+    assert!(!place.manager.delete(second).unwrap(), "twice is fine");
+}
+
+#[test]
+fn a_secret_in_a_pack_that_others_need() {
+    let place = Place::default();
+    let secret = noise(43, 150_000);
+    place.write("shared", noise(1, 100_000));
+    place.write("secret", &secret);
+    let first = place.create().checkpoint_id;
+    fs::remove_file(place.at("secret")).unwrap();
+    let second = place.create().checkpoint_id;
+    let tree = place.tree();
+    assert!(place.manager.delete(first).unwrap());
+    assert!(!holds(&place.store(), &secret), "gone although its pack lives on");
+    assert!(holds(&place.store(), &noise(1, 100_000)));
+    assert!(du(&place.store()) < 180_000, "its blocks are given back: {}", du(&place.store()));
+    let fresh = open(&place.store()).unwrap();
+    assert_eq!(fresh.verify(None, &turnback_engine::Context::default()).unwrap().damaged, []);
+    fs::remove_file(place.at("shared")).unwrap();
+    place.rollback(second);
+    same(&place.tree(), &tree);
+    // And the last one takes the rest with it.
+    for id in place.ids() {
+        place.manager.delete(id).unwrap();
+    }
+    assert!(!holds(&place.store(), &noise(1, 100_000)));
+    assert_eq!(files_beneath(&place.store().join("packs")), Vec::<std::path::PathBuf>::new());
+    assert_eq!(files_beneath(&place.store().join("checkpoints")), Vec::<std::path::PathBuf>::new());
+}
+
+#[test]
+fn a_secret_that_two_held() {
+    let place = Place::default();
+    let secret = noise(44, 50_000);
+    place.write("secret", &secret);
+    let first = place.create().checkpoint_id;
+    place.write("more", "x");
+    let second = place.create().checkpoint_id;
+    place.manager.delete(first).unwrap();
+    assert_eq!(place.read(second, "secret"), secret);
+    place.manager.delete(second).unwrap();
+    assert!(!holds(&place.store(), &secret));
+    // The workspace itself is as it was.
+    assert_eq!(fs::read(place.at("secret")).unwrap(), secret);
+    let third = place.create().checkpoint_id;
+    assert_eq!(place.read(third, "secret"), secret, "and can be captured anew");
+}
+
+#[test]
+fn deleting_the_one_that_the_stat_cache_mirrors() {
+    let place = Place::default();
+    place.write("d/f", noise(1, 10_000));
+    crate::common::place::let_timestamps_age(&place);
+    let first = place.create().checkpoint_id;
+    place.manager.delete(first).unwrap();
+    let second = place.create().checkpoint_id;
+    assert_eq!(place.read(second, "d/f"), noise(1, 10_000));
+    place.verify_is_clean();
+}
+
+#[test]
+fn usage_agrees_with_du() {
+    let place = Place::default();
+    for i in 0..40 {
+        place.write(&format!("d{}/f{i}", i % 5), noise(i, 20_000));
+        if i % 10 == 0 {
+            place.create();
+        }
+    }
+    let last = place.create().checkpoint_id;
+    place.manager.delete(place.ids()[1]).unwrap();
+    let usage = place.manager.usage().unwrap();
+    assert!(
+        within(usage.store_bytes, du(&place.store()), 5),
+        "{} and {}",
+        usage.store_bytes,
+        du(&place.store())
+    );
+    assert_eq!(usage.checkpoints.len(), 4);
+    assert!(usage.max_bytes > usage.store_bytes);
+    let before = du(&place.store());
+    let announced = usage.checkpoints.iter().find(|c| c.0 == last).unwrap().1;
+    place.manager.delete(last).unwrap();
+    assert!(before - du(&place.store()) + 8192 >= announced, "no more is announced than comes back");
+}
+
+#[test]
+fn on_a_disk_that_is_full() {
+    // C16: with no byte free, deleting still works, and frees some.
+    let directory = tempfile::tempdir().unwrap();
+    let Some(_disk) = Mount::new(&["-t", "tmpfs", "-o", "size=2m,mode=0700", "tmpfs"], directory.path())
+    else {
+        return skip("mounting is not permitted here");
+    };
+    let own = tempfile::tempdir_in(directory.path()).unwrap();
+    let place = Place::in_directory(own);
+    place.write("shared", noise(1, 200_000));
+    place.write("gone", noise(2, 200_000));
+    let first = place.create().checkpoint_id;
+    fs::remove_file(place.at("gone")).unwrap();
+    let second = place.create().checkpoint_id;
+    let filler = fs::File::create(place.dir.path().join("filler")).unwrap();
+    let mut at = 0;
+    for size in [64 << 10, 4096, 1] {
+        while std::os::unix::fs::FileExt::write_all_at(&filler, &vec![1; size], at).is_ok() {
+            at += size as u64;
+        }
+    }
+    let manager = open(&place.store()).unwrap();
+    assert_eq!(manager.list(None).unwrap().checkpoints.len(), 2);
+    assert_eq!(manager.read_file(second, &crate::common::place::rel("shared")).unwrap(), noise(1, 200_000));
+    assert!(manager.delete(first).unwrap());
+    assert!(fs::write(place.dir.path().join("room"), noise(3, 150_000)).is_ok(), "there is room now");
+    assert_eq!(manager.verify(None, &turnback_engine::Context::default()).unwrap().damaged, []);
+    assert!(!holds(&place.store(), &noise(2, 200_000)));
+    place.tmp_is_empty();
+}

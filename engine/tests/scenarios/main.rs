@@ -1,0 +1,34 @@
+//! The engine as its users meet it: one scenario per module, each with the requirements that it shows.
+#![allow(missing_docs, clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "tests panic")]
+
+#[path = "../common/mod.rs"]
+mod common;
+
+mod cache_damage;
+mod cancel;
+mod crafted;
+mod damage;
+mod deep;
+mod delete;
+mod excludes;
+mod full_disk;
+mod killed;
+mod limits;
+mod modes;
+mod mounts;
+mod opening;
+mod order;
+mod processes;
+mod racy;
+mod random;
+mod reading;
+mod root_lost;
+mod round_trip;
+mod scope;
+mod small_changes;
+mod special;
+mod torn;
+mod unchanged;
+mod unreadable;
+mod untouched;
+mod wide;
