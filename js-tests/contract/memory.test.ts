@@ -49,7 +49,7 @@ const BROKEN: Record<CaseName, (create: Create, world: World) => Partial<Driver>
       return answer;
     },
   }),
-  'publishes nothing that was given up': (create) => ({
+  'leaves no checkpoint that was given up, or one that can be deleted': (create) => ({
     createCheckpoint: (request) => {
       const work = create({ ...request, signal: NEVER });
       return new Promise((resolve, reject) => {

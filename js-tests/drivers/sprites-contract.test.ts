@@ -3,7 +3,7 @@ import { driverContract } from '../contract/driver.js';
 import { spritesWorld } from './world.js';
 
 driverContract('Sprites', spritesWorld, {
-  'publishes nothing that was given up':
+  'leaves no checkpoint that was given up, or one that can be deleted':
     'Sprites may finish a checkpoint whose stream was closed, and its SDK cannot delete one',
   'deletes a checkpoint': 'the SDK of Sprites cannot delete a checkpoint',
 });
