@@ -7,6 +7,7 @@
 mod comment;
 mod excerpt;
 mod flag;
+mod gate;
 mod ids;
 mod lifecycle;
 mod phase;
@@ -17,6 +18,12 @@ mod time;
 pub use comment::{CheckpointComment, CommentPrefix, InvalidPrefix};
 pub use excerpt::excerpt;
 pub use flag::{ENVIRONMENT_VARIABLE, FLAG_VARIABLE, FlagDecision, FlagReason, FlagWarning, resolve_flag};
+#[cfg(feature = "json")]
+pub use gate::GateJsonError;
+pub use gate::{
+    AttemptId, Batch, BatchId, Cover, DigestKey, DriverCheckpointId, Gate, GateError, GateOptions, Input,
+    InvalidDriverCheckpointId, Outcome, Output, Reason, Start, TimeoutReason, Verdict,
+};
 pub use ids::{CheckpointId, IdError, IdKind, MAX_NAME_BYTES, PlanId, SandboxId, TurnId};
 pub use lifecycle::{IllegalTransition, SandboxStatus, TRANSITIONS, UnknownStatus};
 pub use phase::{Phase, UnknownPhase};

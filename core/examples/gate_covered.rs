@@ -1,0 +1,52 @@
+//! W8: the time of a batch that is already covered, in core. By hand: `cargo run -p turnback-core --release --example gate_covered`.
+#![allow(
+    clippy::disallowed_methods,
+    clippy::disallowed_types,
+    reason = "measuring needs a clock; core has none"
+)]
+#![allow(clippy::print_stdout, reason = "it prints its figure")]
+
+use std::error::Error;
+use std::hint::black_box;
+use std::time::Instant;
+
+use turnback_core::{AttemptId, Batch, BatchId, Gate, GateOptions, Input, Millis, Output, SandboxId, TurnId};
+
+const ROUNDS: usize = 7;
+const BATCHES: u32 = 1_000_000;
+
+fn main() -> Result<(), Box<dyn Error>> {
+    for sandboxes in [1_u64, 1_000, 100_000] {
+        let mut gate = Gate::new(GateOptions::default());
+        let mut inputs = Vec::new();
+        for number in 0..sandboxes {
+            let input = Input::Batch(Batch {
+                batch: BatchId::new(number),
+                sandbox_id: SandboxId::new(format!("01JZ4Q8M3N5P7R9T1V3X{number:06}"))?,
+                turn_id: Some(TurnId::new(format!("0d1c2b3a-4f5e-4a6b-8c7d-9e8f7a{number:06}"))?),
+                flag_enabled: true,
+                paused: false,
+                has_driver: true,
+                read_only: false,
+            });
+            gate.handle(&input, Millis::EPOCH)?;
+            let attempt = AttemptId::new(number + 1);
+            gate.handle(&Input::Created { attempt, checkpoint_id: None, partial: false }, Millis::EPOCH)?;
+            inputs.push(input);
+        }
+        while !matches!(gate.poll_output(), Output::Timeout { .. } | Output::Idle) {}
+        let mut rounds = Vec::new();
+        for _ in 0..ROUNDS {
+            let started = Instant::now();
+            for input in inputs.iter().cycle().take(BATCHES as usize) {
+                gate.handle(black_box(input), Millis::since_epoch(1))?;
+                black_box(gate.poll_output());
+                black_box(gate.poll_output());
+            }
+            rounds.push(started.elapsed() / BATCHES);
+        }
+        rounds.sort_unstable();
+        println!("{sandboxes} sandboxes in turn: {rounds:?} a covered batch");
+    }
+    Ok(())
+}

@@ -1,0 +1,152 @@
+//! An attempt ends, or a batch leaves before it does.
+
+use super::Gate;
+use super::deadline::Deadline;
+use super::digest::{SandboxKey, TurnKey};
+use super::driver_checkpoint::DriverCheckpointId;
+use super::ids::{AttemptId, BatchId};
+use super::lane::{Attempt, LiveTurn, Waiter};
+use super::output::Output;
+use super::reason::Reason;
+use super::turn::TurnRecord;
+use super::verdict::Cover;
+
+impl Gate {
+    /// The driver made the checkpoint of an attempt.
+    pub(super) fn created(&mut self, attempt: AttemptId, id: Option<&DriverCheckpointId>, partial: bool) {
+        if self.aborted.remove(attempt) {
+            if let Some(checkpoint_id) = id.cloned() {
+                self.outputs.push_back(Output::DeleteLate { attempt, checkpoint_id });
+            }
+            return;
+        }
+        let Some((sandbox, live)) = self.settle(attempt) else { return };
+        let late = !live.tally.before.is_zero();
+        let cover = Cover { late, partial, checkpoint_id: id.cloned() };
+        let created = if late { Reason::EarlierBatchesRan } else { Reason::NewTurn };
+        let reasons = std::iter::once(created).chain(std::iter::repeat(Reason::SharedAttempt));
+        for (waiter, reason) in live.waiters.iter().zip(reasons) {
+            self.dismiss(waiter, reason, Some(cover.clone()));
+        }
+        let under = live.waiters.len().saturating_sub(live.released);
+        let record = match under {
+            0 => TurnRecord::uncovered(live.key, live.tally),
+            _ => TurnRecord::covered(live.key, live.tally, &cover, under),
+        };
+        self.ledger.put(sandbox, record, self.now);
+        self.start_next(sandbox);
+    }
+
+    /// The driver failed.
+    pub(super) fn failed(&mut self, attempt: AttemptId) {
+        if self.aborted.remove(attempt) {
+            return;
+        }
+        let Some((sandbox, live)) = self.settle(attempt) else { return };
+        self.all_unprotected(sandbox, live, Reason::DriverFailed);
+        self.start_next(sandbox);
+    }
+
+    /// An attempt's limit is over. Gives the sandbox whose next attempt may start.
+    pub(super) fn attempt_over(&mut self, attempt: AttemptId) -> Option<SandboxKey> {
+        let sandbox = self.attempts.remove(&attempt)?;
+        if let Some(live) = self.end_attempt(sandbox) {
+            self.all_unprotected(sandbox, live, Reason::Unfinished);
+        }
+        self.abort(attempt);
+        Some(sandbox)
+    }
+
+    /// A batch's own limit is over. Gives its sandbox if another attempt may start there.
+    pub(super) fn limit_over(&mut self, batch: BatchId) -> Option<SandboxKey> {
+        let &(sandbox, turn) = self.waiting.get(&batch)?;
+        let live = self.lanes.get_mut(&sandbox)?.turn_mut(turn)?;
+        let reason = match &mut live.attempt {
+            Some(attempt) => {
+                attempt.cost_a_limit = true;
+                Reason::Unfinished
+            }
+            None => Reason::Queued,
+        };
+        self.leave(batch, sandbox, turn, reason)
+    }
+
+    /// A batch's caller gave up.
+    pub(super) fn cancelled(&mut self, batch: BatchId) {
+        let Some(&(sandbox, turn)) = self.waiting.get(&batch) else { return };
+        if let Some(sandbox) = self.leave(batch, sandbox, turn, Reason::Cancelled) {
+            self.start_next(sandbox);
+        }
+    }
+
+    /// A batch waits no more. When it was the last, its turn leaves the queue and an attempt under way is aborted.
+    fn leave(
+        &mut self,
+        batch: BatchId,
+        sandbox: SandboxKey,
+        turn: TurnKey,
+        reason: Reason,
+    ) -> Option<SandboxKey> {
+        let live = self.lanes.get_mut(&sandbox)?.turn_mut(turn)?;
+        let waiter = live.leave(batch)?;
+        let (deserted, attempt) = (live.waiters.is_empty(), live.attempt);
+        self.dismiss(&waiter, reason, None);
+        if !deserted {
+            return None;
+        }
+        if let Some(Attempt { id, deadline, .. }) = attempt {
+            self.deadlines.clear(deadline, Deadline::Attempt(id));
+            self.attempts.remove(&id);
+            self.abort(id);
+        }
+        let mut live = self.lanes.get_mut(&sandbox)?.remove(turn)?;
+        if attempt.is_some_and(|attempt| attempt.cost_a_limit && !attempt.stale) {
+            live.tally.failed();
+        }
+        self.ledger.put(sandbox, TurnRecord::uncovered(live.key, live.tally), self.now);
+        Some(sandbox)
+    }
+
+    /// Tells the driver to stop.
+    fn abort(&mut self, attempt: AttemptId) {
+        self.aborted.insert(attempt);
+        self.outputs.push_back(Output::Abort { attempt });
+    }
+
+    /// The driver has answered: the turn whose attempt that ends, unless the answer is void.
+    fn settle(&mut self, attempt: AttemptId) -> Option<(SandboxKey, LiveTurn)> {
+        let sandbox = self.attempts.remove(&attempt)?;
+        let deadline = self.lanes.get(&sandbox)?.turns.front()?.attempt?.deadline;
+        self.deadlines.clear(deadline, Deadline::Attempt(attempt));
+        let live = self.end_attempt(sandbox);
+        if live.is_none() {
+            self.start_next(sandbox);
+        }
+        live.map(|live| (sandbox, live))
+    }
+
+    /// Takes out the sandbox's first turn, whose attempt is over. If the sandbox was restored meanwhile the turn stays
+    /// first, and only the attempt is gone: the batches that wait get another.
+    fn end_attempt(&mut self, sandbox: SandboxKey) -> Option<LiveTurn> {
+        let lane = self.lanes.get_mut(&sandbox)?;
+        let attempt = lane.turns.front_mut()?.attempt.take()?;
+        if attempt.stale { None } else { lane.turns.pop_front() }
+    }
+
+    /// An attempt failed: all its batches go on without a checkpoint, and a later one of the turn may try again (G6).
+    fn all_unprotected(&mut self, sandbox: SandboxKey, mut live: LiveTurn, reason: Reason) {
+        for waiter in &live.waiters {
+            self.dismiss(waiter, reason, None);
+        }
+        live.tally.before.add(live.waiters.len().saturating_sub(live.released));
+        live.tally.failed();
+        self.ledger.put(sandbox, TurnRecord::uncovered(live.key, live.tally), self.now);
+    }
+
+    /// The verdict of a batch that waited.
+    fn dismiss(&mut self, waiter: &Waiter, reason: Reason, cover: Option<Cover>) {
+        self.waiting.remove(&waiter.batch);
+        self.deadlines.clear(waiter.limit, Deadline::Batch(waiter.batch));
+        self.answer(waiter.batch, waiter.arrived, reason, cover);
+    }
+}

@@ -1,0 +1,110 @@
+use super::driver_checkpoint::DriverCheckpointId;
+use super::ids::{AttemptId, BatchId};
+use super::reason::Reason;
+use crate::ids::{SandboxId, TurnId};
+
+/// What happened outside the gate. As JSON: an object whose `type` is the variant's name in snake case, with the fields
+/// beside it in camel case (`js-tests/vectors/README.md` has them all).
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(
+    feature = "serde",
+    serde(tag = "type", rename_all = "snake_case", rename_all_fields = "camelCase", deny_unknown_fields)
+)]
+pub enum Input {
+    /// A batch is about to run and asks first.
+    Batch(Batch),
+    /// The driver made the checkpoint of an attempt, whole and readable.
+    ///
+    /// Ignored for an attempt that is over, except that a late success is answered by
+    /// [`Output::DeleteLate`](super::Output::DeleteLate) once (G10).
+    Created {
+        /// From [`Output::Start`](super::Output::Start).
+        attempt: AttemptId,
+        /// What the driver calls the checkpoint, if it has ids.
+        #[cfg_attr(feature = "serde", serde(default, skip_serializing_if = "Option::is_none"))]
+        checkpoint_id: Option<DriverCheckpointId>,
+        /// Whether the checkpoint's coverage is incomplete.
+        #[cfg_attr(feature = "serde", serde(default))]
+        partial: bool,
+    },
+    /// The driver could not make the checkpoint of an attempt, threw, or answered nonsense. Ignored for an attempt that is over.
+    Failed {
+        /// From [`Output::Start`](super::Output::Start).
+        attempt: AttemptId,
+    },
+    /// A waiting batch's caller gave up (its abort signal fired). Ignored for a batch that does not wait.
+    Cancelled {
+        /// From its [`Batch`].
+        batch: BatchId,
+    },
+    /// A batch of this turn will not run after all, whatever its verdict (G8). Once for each such batch.
+    Released {
+        /// Its sandbox.
+        sandbox_id: SandboxId,
+        /// Its turn.
+        turn_id: TurnId,
+    },
+    /// The sandbox was restored: what is remembered of it no longer holds (G8).
+    Forgotten {
+        /// The sandbox.
+        sandbox_id: SandboxId,
+    },
+    /// Nothing but time passed: an [`Output::Timeout`](super::Output::Timeout) is due.
+    Tick,
+}
+
+/// A batch that is about to run, and what its host knows about it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", serde(rename_all = "camelCase", deny_unknown_fields))]
+pub struct Batch {
+    /// The host's number for it.
+    pub batch: BatchId,
+    /// The sandbox that it will work in.
+    pub sandbox_id: SandboxId,
+    /// The turn that it belongs to, if the host knows it (G7, G11).
+    #[cfg_attr(feature = "serde", serde(default, skip_serializing_if = "Option::is_none"))]
+    pub turn_id: Option<TurnId>,
+    /// Whether the flag is on (G3), read now. On if JSON does not say.
+    #[cfg_attr(feature = "serde", serde(default = "yes"))]
+    pub flag_enabled: bool,
+    /// Whether the store is paused (C17), read now. Not if JSON does not say.
+    #[cfg_attr(feature = "serde", serde(default))]
+    pub paused: bool,
+    /// Whether there is a driver (G7). There is if JSON does not say.
+    #[cfg_attr(feature = "serde", serde(default = "yes"))]
+    pub has_driver: bool,
+    /// Whether its command is proven to change nothing and the host wants no checkpoint then (G14). Not if JSON does not say.
+    #[cfg_attr(feature = "serde", serde(default))]
+    pub read_only: bool,
+}
+
+#[cfg(feature = "serde")]
+const fn yes() -> bool {
+    true
+}
+
+impl Batch {
+    /// Why no checkpoint is to be made for it at all: the first of these that holds.
+    pub(super) const fn skipped(&self) -> Option<Reason> {
+        if !self.flag_enabled {
+            Some(Reason::FlagOff)
+        } else if self.paused {
+            Some(Reason::Paused)
+        } else if !self.has_driver {
+            Some(Reason::NoDriver)
+        } else if self.turn_id.is_none() {
+            Some(Reason::NoTurnId)
+        } else if self.read_only {
+            Some(Reason::ReadOnly)
+        } else {
+            None
+        }
+    }
+
+    /// Whether it can change its sandbox, as far as its host can prove.
+    pub(super) const fn destructive(&self) -> bool {
+        !self.read_only
+    }
+}
