@@ -9,7 +9,7 @@ export function isFailure(answer: unknown): answer is Failure {
 /** The error object of a failure. */
 export function fromFailure(failure: Failure): TurnbackError {
   const code: ErrorCode = ERROR_CODES.find((known) => known === failure.failureCode) ?? 'IO';
-  const details: Record<string, unknown> = {};
+  const details: Record<string, unknown> = { ...failure.details };
   if (failure.advice !== '') details.advice = failure.advice;
   if (failure.path !== undefined) {
     details.path = failure.path.text;

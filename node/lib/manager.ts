@@ -238,6 +238,21 @@ export class CheckpointManager implements AsyncDisposable {
     await this.#call(() => this.#native.setPinned(wanted, wish));
   }
 
+  /** Switches the guard's checkpoints off for this store, at once and in every process. Checkpoints that you take still happen. */
+  async pause(): Promise<void> {
+    await this.#call(() => this.#native.pause());
+  }
+
+  /** Switches them on again. */
+  async resume(): Promise<void> {
+    await this.#call(() => this.#native.resume());
+  }
+
+  /** Whether they are switched off, whoever did it. */
+  isPaused(): boolean {
+    return unwrap(this.#native.isPaused());
+  }
+
   /** Reads one checkpoint, or all of them, and compares every byte with its checksum. */
   async verify(id?: string, verifyOptions?: Long): Promise<VerifyReport> {
     const wanted = id === undefined ? undefined : checkpointId('id', id);

@@ -20,6 +20,8 @@ export interface Failure {
   retryable: boolean
   /** The path concerned. */
   path?: PathText
+  /** More for programs, by name: for example the id of a checkpoint that helps. */
+  details: Record<string, string>
   /** The chain of causes, outermost first. */
   causes: Array<string>
 }
@@ -196,6 +198,12 @@ export declare class NativeManager {
   setLabel(id: string, label?: string | undefined | null): Promise<undefined | Failure>
   /** Keeps a checkpoint from pruning, or no longer. */
   setPinned(id: string, pinned: boolean): Promise<undefined | Failure>
+  /** Switches the guard's checkpoints off for the store. */
+  pause(): Promise<undefined | Failure>
+  /** Switches them on again. */
+  resume(): Promise<undefined | Failure>
+  /** Whether they are switched off. Answers at once: the guard asks before every attempt. */
+  isPaused(): boolean | Failure
   /** Closes the store. May be called again. */
   close(): Promise<undefined | Failure>
 }

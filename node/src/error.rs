@@ -1,5 +1,6 @@
 //! Failures as they cross into JavaScript: data, not thrown.
 
+use std::collections::HashMap;
 use std::error::Error as _;
 use std::os::unix::ffi::OsStrExt;
 
@@ -21,6 +22,8 @@ pub struct Failure {
     pub retryable: bool,
     /// The path concerned.
     pub path: Option<PathText>,
+    /// More for programs, by name: for example the id of a checkpoint that helps.
+    pub details: HashMap<String, String>,
     /// The chain of causes, outermost first.
     pub causes: Vec<String>,
 }
@@ -39,6 +42,11 @@ impl From<Error> for Failure {
             advice: error.advice().to_owned(),
             retryable: error.code().retryable(),
             path: error.path().map(|path| PathText::from_bytes(path.as_os_str().as_bytes())),
+            details: error
+                .details()
+                .iter()
+                .map(|(name, value)| ((*name).to_owned(), value.clone()))
+                .collect(),
             causes,
         }
     }
@@ -53,6 +61,7 @@ impl Failure {
             advice: String::new(),
             retryable: false,
             path: None,
+            details: HashMap::new(),
             causes: Vec::new(),
         }
     }

@@ -1,7 +1,7 @@
 //! The engine's manager for JavaScript. Every method hands its work to the manager's own threads at once.
 
 use napi::Env;
-use napi::bindgen_prelude::{Object, Undefined};
+use napi::bindgen_prelude::{Either, Object, Undefined};
 use napi_derive::napi;
 use turnback_engine::{Context, Manager, Result};
 
@@ -9,6 +9,7 @@ use crate::convert::{
     NativeCheckpoint, NativeListing, NativeRollbackReport, NativeUsageReport, NativeVerifyReport, bytes,
     changes, uncovered,
 };
+use crate::error::Failure;
 use crate::job::{Control, Ticket, context, refuse, run, run_alone};
 use crate::path::{PathText, path_buf, rel_path};
 use crate::request::{
@@ -289,6 +290,33 @@ impl NativeManager {
         match checkpoint_id(&id) {
             Err(error) => refuse(env, error),
             Ok(id) => run::<Undefined, _>(env, &self.manager, move |manager| manager.set_pinned(id, pinned)),
+        }
+    }
+
+    /// Switches the guard's checkpoints off for the store.
+    ///
+    /// # Errors
+    /// A napi error when no promise can be made.
+    #[napi(catch_unwind, ts_return_type = "Promise<undefined | Failure>")]
+    pub fn pause<'env>(&self, env: &'env Env) -> napi::Result<Object<'env>> {
+        run::<Undefined, _>(env, &self.manager, Manager::pause)
+    }
+
+    /// Switches them on again.
+    ///
+    /// # Errors
+    /// A napi error when no promise can be made.
+    #[napi(catch_unwind, ts_return_type = "Promise<undefined | Failure>")]
+    pub fn resume<'env>(&self, env: &'env Env) -> napi::Result<Object<'env>> {
+        run::<Undefined, _>(env, &self.manager, Manager::resume)
+    }
+
+    /// Whether they are switched off. Answers at once: the guard asks before every attempt.
+    #[napi(catch_unwind)]
+    pub fn is_paused(&self) -> Either<bool, Failure> {
+        match self.manager.is_paused() {
+            Ok(paused) => Either::A(paused),
+            Err(error) => Either::B(Failure::from(error)),
         }
     }
 

@@ -4,6 +4,7 @@ mod cache_file;
 mod create;
 mod export;
 mod manager;
+mod pause;
 mod query;
 mod rollback;
 mod stage_names;

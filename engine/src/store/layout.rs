@@ -83,6 +83,12 @@ impl Layout {
         self.root.join("suspects")
     }
 
+    /// There while the guard's checkpoints are switched off (C17).
+    #[must_use]
+    pub fn paused(&self) -> PathBuf {
+        self.root.join("paused")
+    }
+
     /// All workspaces.
     #[must_use]
     pub fn workspaces(&self) -> PathBuf {

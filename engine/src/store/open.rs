@@ -195,7 +195,7 @@ fn check_format(layout: &Layout) -> Result<Option<String>> {
 }
 
 fn initialise(layout: &Layout) -> Result<()> {
-    let ours = ["checkpoints", "packs", "tmp", "locks", "workspaces", "format", "suspects"];
+    let ours = ["checkpoints", "packs", "tmp", "locks", "workspaces", "format", "suspects", "paused"];
     let foreign = files::names(layout.root())?.into_iter().find(|name| !ours.contains(&name.as_str()));
     if foreign.is_some() {
         return Err(Error::new(

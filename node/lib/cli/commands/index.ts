@@ -5,6 +5,7 @@ import { diff } from './diff.js';
 import { doctor } from './doctor.js';
 import { exportTo } from './export.js';
 import { list } from './list.js';
+import { pause, resume } from './pause.js';
 import { rollback } from './rollback.js';
 import { show } from './show.js';
 import { undo } from './undo.js';
@@ -23,5 +24,7 @@ export const COMMANDS: Command[] = [
   verify,
   usage,
   exportTo,
+  pause,
+  resume,
   doctor,
 ];
