@@ -3,6 +3,7 @@
 
 use std::fs::File;
 use std::io::Write;
+use std::os::unix::fs::{FileExt, OpenOptionsExt};
 use std::path::Path;
 use std::sync::Arc;
 
@@ -63,6 +64,9 @@ pub fn collect(
             .map_err(|e| Error::io("taking the checkpoint out of the catalog", e).at(&directory))?;
         files::sync_directory(&layout.checkpoints())?;
         catalog.forget(id);
+        if !files::exists(&layout.packs().join(format!("{id}.pack"))) {
+            empty(&grave.join("objects.pack"));
+        }
         files::remove_tree(&grave)?;
         packs.refresh()?;
     }
@@ -104,8 +108,15 @@ fn shrink(layout: &Layout, path: &Path, mut needed: Vec<IndexEntry>, dead: &[Ind
     }
     let index_path = path.with_extension("index");
     if needed.is_empty() {
+        empty(path);
         for path in [&index_path, path] {
-            std::fs::remove_file(path).map_err(|e| Error::io("removing a pack", e).at(path))?;
+            match std::fs::remove_file(path) {
+                // An index may have been lost before.
+                Err(e) if e.kind() != std::io::ErrorKind::NotFound => {
+                    return Err(Error::io("removing a pack", e).at(path));
+                }
+                _ => {}
+            }
         }
         return Ok(());
     }
@@ -117,7 +128,12 @@ fn shrink(layout: &Layout, path: &Path, mut needed: Vec<IndexEntry>, dead: &[Ind
         file.sync_all().map_err(|e| Error::io("syncing an index", e).at(&tmp))?;
         std::fs::rename(&tmp, &index_path).map_err(|e| Error::io("publishing an index", e).at(&index_path))
     };
-    write().inspect_err(|_| files::remove_leftover(&tmp))?;
+    match write().inspect_err(|_| files::remove_leftover(&tmp)) {
+        // No room for a second index (C16): the new one, which is shorter, goes over the old one. Should that be cut short, the
+        // index is rebuilt from the pack, in which nothing was erased yet.
+        Err(error) if error.code() == Code::DiskFull => overwrite(&index_path, &bytes)?,
+        other => other?,
+    }
     let file = std::fs::OpenOptions::new()
         .write(true)
         .open(path)
@@ -126,6 +142,29 @@ fn shrink(layout: &Layout, path: &Path, mut needed: Vec<IndexEntry>, dead: &[Ind
         erase(&file, offset, length).map_err(|e| Error::io("erasing deleted data", e).at(path))?;
     }
     file.sync_data().map_err(|e| Error::io("syncing a pack", e).at(path))
+}
+
+/// Replaces the bytes of an index in place.
+fn overwrite(path: &Path, bytes: &[u8]) -> Result<()> {
+    let write = || -> std::io::Result<()> {
+        let file = std::fs::OpenOptions::new().write(true).open(path)?;
+        file.write_all_at(bytes, 0)?;
+        file.set_len(bytes.len() as u64)?;
+        file.sync_all()
+    };
+    write().map_err(|e| Error::io("rewriting an index in place", e).at(path))
+}
+
+/// Gives the blocks of a pack back before its name goes: another process may still have it open, and would keep them (F40).
+fn empty(path: &Path) {
+    let flags = rustix::fs::OFlags::NOFOLLOW | rustix::fs::OFlags::NONBLOCK;
+    let file = std::fs::OpenOptions::new().write(true).custom_flags(flags.bits().cast_signed()).open(path);
+    // There may be none, or something else in its place: the removal that follows says so if it matters.
+    if let Err(error) =
+        file.and_then(|file| if file.metadata()?.is_file() { file.set_len(0) } else { Ok(()) })
+    {
+        tracing::debug!(%error, "a pack is not emptied before it is removed");
+    }
 }
 
 /// Neighbouring payloads as one range; the frame headers between them stay, so that the pack can still be read frame by frame.
@@ -142,7 +181,6 @@ fn erase(file: &File, offset: u64, length: u64) -> std::io::Result<()> {
     match rustix::fs::fallocate(file, flags, offset, length) {
         Ok(()) => Ok(()),
         Err(Errno::OPNOTSUPP | Errno::NOSYS) => {
-            use std::os::unix::fs::FileExt;
             let zeros = vec![0; 1 << 16];
             let mut at = 0;
             while at < length {

@@ -116,11 +116,24 @@ impl PackSet {
             };
             found.insert(path, pack);
         }
+        self.close_all_but(&found);
         *self.packs.write().unwrap_or_else(PoisonError::into_inner) = found;
         self.lost.store(lost, Ordering::Release);
         let known = suspects::read(&self.layout);
         self.suspects.write().unwrap_or_else(PoisonError::into_inner).extend(known);
         Ok(())
+    }
+
+    /// Closes the files of packs that are gone or replaced: an open file keeps its blocks (F40).
+    fn close_all_but(&self, found: &BTreeMap<PathBuf, Arc<Pack>>) {
+        let mut open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
+        open.retain(|pack| {
+            let stays = found.get(&pack.path).is_some_and(|now| Arc::ptr_eq(now, pack));
+            if !stays {
+                *pack.file.lock().unwrap_or_else(PoisonError::into_inner) = None;
+            }
+            stays
+        });
     }
 
     /// Where packs may be, without the extension.

@@ -135,6 +135,32 @@ fn usage_agrees_with_du() {
 }
 
 #[test]
+fn blocks_come_back_while_managers_have_the_packs_open() {
+    // F40: `statfs` shows it, not only `du`; a pack that somebody has open would keep its blocks.
+    let disk = tempfile::tempdir().unwrap();
+    let Some(_mount) = Mount::new(&["-t", "tmpfs", "-o", "size=8m,mode=0700", "tmpfs"], disk.path()) else {
+        return skip("mounting is not permitted here");
+    };
+    let place = Place::in_directory(tempfile::tempdir_in(disk.path()).unwrap());
+    place.write("a", "1");
+    place.create();
+    let free = || rustix::fs::statvfs(disk.path()).map(|fs| fs.f_bfree * fs.f_frsize).unwrap();
+    let before = free();
+    place.write("large", noise(1, 2 << 20));
+    let large = place.create().checkpoint_id;
+    let other = open(&place.store()).unwrap();
+    for manager in [&place.manager, &other] {
+        let read = manager.read_file(large, &crate::common::place::rel("large")).unwrap();
+        assert_eq!(read.len(), 2 << 20);
+    }
+    fs::remove_file(place.at("large")).unwrap();
+    assert!(before - free() > 2 << 20, "it takes room as long as it is there");
+    place.manager.delete(large).unwrap();
+    assert!(free() + (64 << 10) > before, "{} of {before} bytes are free", free());
+    drop(other);
+}
+
+#[test]
 fn on_a_disk_that_is_full() {
     // C16: with no byte free, deleting still works, and frees some.
     let directory = tempfile::tempdir().unwrap();
