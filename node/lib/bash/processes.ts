@@ -48,11 +48,16 @@ export function look(pid: number): (Process & { readonly state: string }) | unde
   };
 }
 
-/** Whether a process was started with this variable. `false` also where its environment is not for us to read. */
-export function startedWith(pid: number, variable: string): boolean {
+/**
+ * Whether a process was started with this variable: `unclear` while it has no environment at all, as at the moment when it
+ * becomes another program. `no` also where its environment is not for us to read.
+ */
+export function startedWith(pid: number, variable: string): 'yes' | 'no' | 'unclear' {
   const environment = read(pid, 'environ');
+  if (environment === undefined) return 'no';
+  if (environment.length === 0) return 'unclear';
   const wanted = `${variable}=`;
-  return environment !== undefined && (environment.includes(`\0${wanted}`) || environment.indexOf(wanted) === 0);
+  return environment.includes(`\0${wanted}`) || environment.indexOf(wanted) === 0 ? 'yes' : 'no';
 }
 
 /** A file of a process; `undefined` when it ended meanwhile, or we may not. */

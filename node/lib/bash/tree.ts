@@ -38,6 +38,9 @@ class Group implements Tree {
   }
 }
 
+/** How long a process without any environment may be one of ours that is becoming another program, in milliseconds. */
+const UNCLEAR_MS = 500;
+
 class Descendants implements Tree {
   readonly #shell: number;
   readonly #started: number;
@@ -45,6 +48,8 @@ class Descendants implements Tree {
   readonly #hostSession = look(process.pid)?.session;
   /** Those that were seen, by number, with their start: what lost its parent since still belongs to the tree. */
   readonly #seen = new Map<number, number>();
+  /** Those that may belong to it, by number and start, with the time at which they were first seen so. */
+  readonly #unclear = new Map<string, number>();
 
   constructor(shell: number, started: number, marker: string) {
     this.#shell = shell;
@@ -53,7 +58,8 @@ class Descendants implements Tree {
   }
 
   alive(): boolean {
-    return this.#members().length > 0;
+    // Twice: `/proc` is not read in one instant, and who is started while it is read can be missed once.
+    return this.#members().length > 0 || this.#perhaps() || this.#members().length > 0;
   }
 
   signal(name: NodeJS.Signals): void {
@@ -64,16 +70,35 @@ class Descendants implements Tree {
     for (const { pid } of members.filter((member) => !inGroup(member))) send(pid, name);
   }
 
+  /** Everyone who can come from the shell: what is older cannot, and threads of the kernel have no session. */
+  #others(): Process[] {
+    return living().filter((one) => one.started >= this.#started && one.session !== 0 && one.pid !== process.pid);
+  }
+
+  /** Whether there is anyone of whom it cannot be said yet. */
+  #perhaps(): boolean {
+    const now = performance.now();
+    return this.#others().some(({ pid, started }) => {
+      if (startedWith(pid, this.#marker) !== 'unclear') return false;
+      const name = `${pid} ${started}`;
+      const since = this.#unclear.get(name) ?? now;
+      this.#unclear.set(name, since);
+      return now - since < UNCLEAR_MS;
+    });
+  }
+
   #members(): Process[] {
-    // What is older than the shell cannot come from it.
-    let others = living().filter(({ pid, started }) => started >= this.#started && pid !== process.pid);
+    let others = this.#others();
     // While anyone is in the shell's session or group, its number is not used again.
     const reused = others.some(({ pid, started }) => pid === this.#shell && started !== this.#started);
     const members: Process[] = [];
     const pids = new Set<number>();
     const sessions = new Set<number>(reused ? [] : [this.#shell]);
     const belongs = ({ pid, parent, session, started }: Process) =>
-      sessions.has(session) || pids.has(parent) || this.#seen.get(pid) === started || startedWith(pid, this.#marker);
+      sessions.has(session) ||
+      pids.has(parent) ||
+      this.#seen.get(pid) === started ||
+      startedWith(pid, this.#marker) === 'yes';
     for (;;) {
       const found = others.filter(belongs);
       if (found.length === 0) break;

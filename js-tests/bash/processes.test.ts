@@ -1,0 +1,227 @@
+// The whole tree ends: on a time-out, an abort, leftovers that hold the output, and the exit of this process.
+import { spawn } from 'node:child_process';
+import { getEventListeners } from 'node:events';
+import { createInterface } from 'node:readline';
+import type { TurnbackError } from 'turnback';
+import { describe, expect, it, onTestFinished, vi } from 'vitest';
+import { hearing, lives, marked, recordingGuard, rejection, temporary, VERDICT } from './support.js';
+
+/** Programs that will not end by themselves, in every way that makes them hard to end. Each says `ready`. */
+const STUBBORN: Record<string, string> = {
+  'a plain one': 'echo ready; sleep 1000',
+  'one that ignores SIGTERM': 'trap "" TERM; echo ready; while :; do sleep 1000; done',
+  'a child that ignores SIGTERM, of a shell that does not':
+    '(trap "" TERM; echo ready; while :; do sleep 1000; done); :',
+  'one that is stopped': '(echo ready; kill -STOP $BASHPID; sleep 1000); :',
+  'a grandchild in a session of its own': 'setsid sh -c "echo ready; sleep 1000; :" & wait',
+  'a daemon: a session of its own, its parents gone': '(setsid sh -c "echo ready; sleep 1000; :" &) ; sleep 1000',
+  'a daemon that ignores SIGTERM and does not hold the output':
+    '(setsid sh -c "trap \\"\\" TERM; while :; do sleep 1000; done" >/dev/null 2>&1 &); echo ready; sleep 1000',
+  'process groups of their own, by job control': 'set -m; sleep 1000 & sleep 1000 & echo ready; wait',
+  'one that starts another when it is told to end':
+    'trap "setsid sleep 1000 & exit" TERM; echo ready; while :; do sleep 0.01; done',
+  'one that starts others all the time': 'trap "" TERM; echo ready; while :; do setsid sleep 1000 & sleep 0.01; done',
+};
+
+/** Lets the tests turn the clock: nothing is over before they say so, however slow the machine is. */
+function ownClock(): void {
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+  onTestFinished(() => void vi.useRealTimers());
+}
+
+describe('time-out', () => {
+  it('ends a command by the real clock', async () => {
+    const { ran, alive } = marked({ command: 'exec sleep 1000', timeoutMs: 50 });
+    expect(await ran).toMatchObject({ timedOut: true, exitCode: null, signal: 'SIGTERM', endedLeftovers: false });
+    expect(alive()).toEqual([]);
+  });
+
+  it.each(Object.entries(STUBBORN))('ends %s', async (_, command) => {
+    ownClock();
+    const { onOutput, moment } = hearing('ready');
+    const { ran, alive } = marked({ command, timeoutMs: 60_000, onOutput });
+    await moment;
+    vi.advanceTimersByTime(60_000);
+    expect(await ran).toMatchObject({ timedOut: true, endedLeftovers: false });
+    expect(alive()).toEqual([]);
+  });
+
+  it('says SIGTERM first, so that a command can clean up, and keeps what was said', async () => {
+    ownClock();
+    const { onOutput, moment } = hearing('ready');
+    const { ran } = marked({
+      command: 'trap "echo cleaned; exit 7" TERM; echo before >&2; echo ready; while :; do sleep 0.01; done',
+      timeoutMs: 60_000,
+      onOutput,
+    });
+    await moment;
+    vi.advanceTimersByTime(59_999);
+    await new Promise(setImmediate);
+    vi.advanceTimersByTime(1);
+    expect(await ran).toMatchObject({
+      timedOut: true,
+      exitCode: 7,
+      signal: null,
+      stdout: 'ready\ncleaned\n',
+      stderr: 'before\n',
+    });
+  });
+
+  it('a command within it is not touched', async () => {
+    expect(await marked({ command: 'echo done', timeoutMs: 100_000 }).ran).toMatchObject({
+      exitCode: 0,
+      timedOut: false,
+    });
+  });
+
+  it('starts when the command starts: the time that the guard takes does not count (G13)', async () => {
+    ownClock();
+    // The clock moves while the guard works, by far more than the time-out, and stands still while the command runs.
+    const { guard } = recordingGuard(async () => {
+      await vi.advanceTimersByTimeAsync(60_000);
+      return VERDICT;
+    });
+    const { ran } = marked({ command: 'echo in time', guard, turnId: 't', timeoutMs: 1000 });
+    expect(await ran).toMatchObject({ timedOut: false, stdout: 'in time\n', checkpoint: VERDICT });
+  });
+});
+
+describe('abort', () => {
+  it.each(Object.entries(STUBBORN))('ends %s', async (_, command) => {
+    const controller = new AbortController();
+    const { onOutput, moment } = hearing('ready');
+    const { ran, alive } = marked({ command, onOutput, signal: controller.signal });
+    await moment;
+    controller.abort();
+    expect(await rejection(ran)).toMatchObject({ name: 'TurnbackError', code: 'ABORTED' });
+    expect(alive()).toEqual([]);
+  });
+
+  it('ends what is started at the very last moment, in 20 rounds: it has no environment while it becomes another program', async () => {
+    const command = 'trap "setsid sleep 1000 >/dev/null 2>&1 & exit" TERM; echo ready; while [ -d . ]; do :; done';
+    for (let round = 0; round < 20; round += 1) {
+      const controller = new AbortController();
+      const { onOutput, moment } = hearing('ready');
+      const { ran, alive } = marked({ command, onOutput, signal: controller.signal });
+      await moment;
+      controller.abort();
+      await rejection(ran);
+      expect(alive()).toEqual([]);
+    }
+  });
+
+  it('rejects with the reason as the cause and with what the command had come to', async () => {
+    const controller = new AbortController();
+    const { onOutput, moment } = hearing('ready', 'stderr');
+    const { guard, released } = recordingGuard();
+    const { ran } = marked({
+      command: 'echo so far; echo ready >&2; exec sleep 1000',
+      guard,
+      turnId: 't',
+      onOutput,
+      signal: controller.signal,
+    });
+    await moment;
+    const reason = new Error('the user left');
+    controller.abort(reason);
+    const error = (await rejection(ran)) as TurnbackError;
+    expect(error).toMatchObject({ code: 'ABORTED', retryable: false });
+    expect(error.cause).toBe(reason);
+    expect(error.details.result).toEqual({
+      exitCode: null,
+      signal: 'SIGTERM',
+      stdout: 'so far\n',
+      stderr: 'ready\n',
+      timedOut: false,
+      truncated: false,
+      endedLeftovers: false,
+      durationMs: expect.any(Number),
+      checkpoint: VERDICT,
+    });
+    // It ran: its checkpoint stands (F29).
+    expect(released).toEqual([]);
+    expect(getEventListeners(controller.signal, 'abort')).toEqual([]);
+  });
+
+  it('after the shell, while something holds the output', async () => {
+    const controller = new AbortController();
+    const { onOutput, moment } = hearing('ready');
+    const { ran, alive } = marked({
+      command: '(while [ -d /proc/$$ ]; do :; done; echo ready; sleep 1000) & :',
+      onOutput,
+      signal: controller.signal,
+    });
+    await moment;
+    controller.abort();
+    expect(await rejection(ran)).toMatchObject({ code: 'ABORTED', details: { result: { exitCode: 0 } } });
+    expect(alive()).toEqual([]);
+  });
+
+  it('a signal that fires afterwards does no harm', async () => {
+    const controller = new AbortController();
+    const { ran } = marked({ command: 'echo x', signal: controller.signal });
+    expect(await ran).toMatchObject({ stdout: 'x\n' });
+    expect(getEventListeners(controller.signal, 'abort')).toEqual([]);
+    controller.abort();
+  });
+});
+
+describe('what a command leaves behind', () => {
+  it.each([
+    ['a child', 'sleep 1000 & echo x'],
+    ['one that ignores SIGTERM', '(trap "" TERM; while :; do sleep 1000; done) & echo x'],
+    ['one in a session of its own', 'setsid sleep 1000 & echo x'],
+    ['one that holds only standard error', 'sleep 1000 >/dev/null & echo x'],
+    ['one that writes without end', '(while :; do echo y >&2; sleep 0.01; done) & echo x'],
+  ])('%s that holds the output is ended, and the command keeps its exit code', async (_, command) => {
+    const { ran, alive } = marked({ command: `${command}; exit 5` });
+    expect(await ran).toMatchObject({ exitCode: 5, stdout: 'x\n', endedLeftovers: true, timedOut: false });
+    expect(alive()).toEqual([]);
+  });
+
+  it('one without its environment is found by its session', async () => {
+    const { ran } = marked({ command: 'env -i sleep 1000 & echo $!' });
+    const { stdout, endedLeftovers } = await ran;
+    expect(endedLeftovers).toBe(true);
+    expect(lives(Number(stdout))).toBe(false);
+  });
+
+  it('one that let go of the output was meant to go on, and does', async () => {
+    const { ran, alive } = marked({ command: 'sleep 1000 >/dev/null 2>&1 & echo $!' });
+    const { stdout, ...rest } = await ran;
+    const pid = Number(stdout);
+    onTestFinished(() => void process.kill(pid, 'SIGKILL'));
+    expect(rest).toMatchObject({ exitCode: 0, endedLeftovers: false });
+    expect(lives(pid)).toBe(true);
+    expect(alive()).toHaveLength(1);
+  });
+
+  it('one that is slow to finish its output is heard to the end', async () => {
+    ownClock();
+    const command = 'exec > >(while read -r line; do echo "late $line"; done; sleep 0.05; echo end); echo x';
+    expect(await marked({ command }).ran).toMatchObject({ stdout: 'late x\nend\n', endedLeftovers: false });
+  });
+});
+
+describe('this process ends', () => {
+  it('and takes its commands with it', async () => {
+    const script = `
+      import { runBash } from 'turnback';
+      const { pid } = process;
+      runBash({
+        sandbox: ${JSON.stringify(temporary())},
+        command: 'trap "" TERM HUP; (setsid sh -c "echo \\\\$\\\\$; sleep 1000; :" &); sleep 1000',
+        onOutput: ({ data }) => process.stdout.write(data, () => process.exit(0)),
+      });
+    `;
+    const host = spawn(process.execPath, ['--input-type=module', '-e', script], {
+      cwd: import.meta.dirname,
+      stdio: ['ignore', 'pipe', 'inherit'],
+    });
+    const ended = new Promise((resolve) => host.once('exit', resolve));
+    const line = (await createInterface({ input: host.stdout })[Symbol.asyncIterator]().next()).value;
+    expect(line).toMatch(/^\d+$/);
+    expect(await ended).toBe(0);
+    await vi.waitFor(() => expect(lives(Number(line))).toBe(false), { timeout: 60_000 });
+  });
+});
