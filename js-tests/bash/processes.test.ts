@@ -50,7 +50,7 @@ describe('time-out', () => {
     ownClock();
     const { onOutput, moment } = hearing('ready');
     const { ran } = marked({
-      command: 'trap "echo cleaned; exit 7" TERM; echo before >&2; echo ready; while :; do sleep 0.01; done',
+      command: 'trap "echo cleaned; exit 7" TERM; echo before >&2; echo ready; while :; do :; done',
       timeoutMs: 60_000,
       onOutput,
     });
