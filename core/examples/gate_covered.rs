@@ -8,15 +8,20 @@
 
 use std::error::Error;
 use std::hint::black_box;
-use std::time::Instant;
 
 use turnback_core::{AttemptId, Batch, BatchId, Gate, GateOptions, Input, Millis, Output, SandboxId, TurnId};
 
 const ROUNDS: usize = 7;
 const BATCHES: u32 = 1_000_000;
 
+/// What this thread has spent on a processor: on a busy machine the time on the wall says little.
+fn spent() -> Result<u64, Box<dyn Error>> {
+    let counts = std::fs::read_to_string("/proc/thread-self/schedstat")?;
+    Ok(counts.split(' ').next().ok_or("no processor time in schedstat")?.parse()?)
+}
+
 fn main() -> Result<(), Box<dyn Error>> {
-    for sandboxes in [1_u64, 1_000, 100_000] {
+    for sandboxes in [1_u64, 20, 1_000, 100_000] {
         let mut gate = Gate::new(GateOptions::default());
         let mut inputs = Vec::new();
         for number in 0..sandboxes {
@@ -37,16 +42,16 @@ fn main() -> Result<(), Box<dyn Error>> {
         while !matches!(gate.poll_output(), Output::Timeout { .. } | Output::Idle) {}
         let mut rounds = Vec::new();
         for _ in 0..ROUNDS {
-            let started = Instant::now();
+            let started = spent()?;
             for input in inputs.iter().cycle().take(BATCHES as usize) {
                 gate.handle(black_box(input), Millis::since_epoch(1))?;
                 black_box(gate.poll_output());
                 black_box(gate.poll_output());
             }
-            rounds.push(started.elapsed() / BATCHES);
+            rounds.push((spent()? - started) / u64::from(BATCHES));
         }
         rounds.sort_unstable();
-        println!("{sandboxes} sandboxes in turn: {rounds:?} a covered batch");
+        println!("{sandboxes} sandboxes in turn: {rounds:?} ns a covered batch");
     }
     Ok(())
 }

@@ -88,14 +88,14 @@ impl Gate {
         self.attempts.insert(id, sandbox);
         self.deadlines.set(deadline, Deadline::Attempt(id));
         let comment = CheckpointComment { prefix: self.prefix.clone(), turn_id: live.id.clone() };
-        self.outputs.push_back(Output::Start(Start {
+        self.outputs.push_back(Output::Start(Box::new(Start {
             attempt: id,
             sandbox_id: lane.sandbox_id.clone(),
             turn_id: live.id.clone(),
             comment: comment.to_string(),
             late: !live.tally.before.is_zero(),
             deadline,
-        }));
+        })));
     }
 
     pub(super) fn answer(&mut self, batch: BatchId, arrived: Millis, reason: Reason, cover: Option<Cover>) {

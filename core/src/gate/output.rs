@@ -14,7 +14,7 @@ use crate::time::Millis;
 pub enum Output {
     /// Ask the driver for a checkpoint, and say [`Input::Created`](super::Input::Created) or
     /// [`Input::Failed`](super::Input::Failed) when it has answered.
-    Start(Start),
+    Start(Box<Start>),
     /// A batch's answer. Each batch gets exactly one.
     Verdict(Verdict),
     /// Tell the driver to stop: nobody waits for this attempt any more. What it says afterwards does not count.
