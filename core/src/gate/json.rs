@@ -2,6 +2,7 @@
 
 use super::{Gate, GateError, Input, Output};
 use crate::excerpt::excerpt;
+use crate::ids::{SandboxId, TurnId};
 use crate::time::Millis;
 
 /// Why a JSON text did not get through the gate. Nothing changed.
@@ -57,5 +58,22 @@ impl Gate {
         }
         text.push(']');
         Ok(text)
+    }
+
+    /// [`pass_covered`](Self::pass_covered) in text: `0` plus 1 if the checkpoint is late plus 2 if it is partial, then
+    /// its id, if the gate has it. `None` also for ids that are none.
+    pub fn pass_covered_text(&mut self, sandbox_id: String, turn_id: String, now: Millis) -> Option<String> {
+        let (sandbox_id, turn_id) = (SandboxId::new(sandbox_id).ok()?, TurnId::new(turn_id).ok()?);
+        let cover = self.pass_covered(&sandbox_id, &turn_id, now)?;
+        let mut text = String::from(match (cover.late, cover.partial) {
+            (false, false) => "0",
+            (true, false) => "1",
+            (false, true) => "2",
+            (true, true) => "3",
+        });
+        if let Some(id) = cover.checkpoint_id {
+            text.push_str(&id.to_string());
+        }
+        Some(text)
     }
 }

@@ -37,6 +37,7 @@ pub use reason::{Outcome, Reason};
 pub use verdict::{Cover, Verdict};
 
 use crate::comment::CommentPrefix;
+use crate::ids::{SandboxId, TurnId};
 use crate::policy::CHECKPOINT_TIMEOUT;
 use crate::time::{Millis, MillisSpan};
 
@@ -66,7 +67,8 @@ impl Default for GateOptions {
 ///
 /// It performs nothing. The host tells it what happened and when, and does what it says. Its methods are of three kinds:
 ///
-/// - **an event goes in**: [`handle`](Self::handle), with the host's time;
+/// - **an event goes in**: [`handle`](Self::handle), with the host's time; [`pass_covered`](Self::pass_covered) is a short
+///   cut for the most frequent one;
 /// - **what to do comes out**: [`poll_output`](Self::poll_output);
 /// - **getters**, which change nothing: [`waiting_batches`](Self::waiting_batches),
 ///   [`remembered_sandboxes`](Self::remembered_sandboxes).
@@ -167,6 +169,22 @@ impl Gate {
         }
         self.plan_sweep();
         Ok(())
+    }
+
+    /// A batch comes whose host expects it to be covered (its flag is on, and nothing else speaks against a checkpoint): the
+    /// turn's checkpoint, exactly as [`handle`](Self::handle) would tell of it under [`Reason::SameTurn`], and nothing to
+    /// poll. `None` when the turn is not covered, or something is due before this; nothing changed then, and `handle` has
+    /// the answer.
+    pub fn pass_covered(&mut self, sandbox_id: &SandboxId, turn_id: &TurnId, now: Millis) -> Option<Cover> {
+        let now = self.now.max(now);
+        if !self.outputs.is_empty() || self.deadlines.next().is_some_and(|(at, _)| at <= now) {
+            return None;
+        }
+        let (sandbox, turn) = (self.digests.sandbox(sandbox_id), self.digests.turn(turn_id));
+        // A turn that batches wait for is not in the ledger.
+        let cover = self.ledger.pass_covered(sandbox, turn, now)?;
+        self.now = now;
+        Some(cover)
     }
 
     /// What to do next. [`Output::Timeout`] and [`Output::Idle`] come when nothing else is left, and again if asked again.
