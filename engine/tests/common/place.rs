@@ -35,6 +35,12 @@ impl Place {
         Self { dir, manager }
     }
 
+    /// In memory where the system has a place for that: for tests with thousands of syncs.
+    pub fn in_memory() -> Self {
+        let memory = tempfile::tempdir_in("/dev/shm").or_else(|_| tempfile::tempdir());
+        Self::in_directory(memory.unwrap())
+    }
+
     pub fn root(&self) -> PathBuf {
         self.dir.path().join("w")
     }

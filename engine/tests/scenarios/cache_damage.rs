@@ -18,7 +18,7 @@ struct Cached {
 }
 
 fn cached() -> Cached {
-    let place = Place::default();
+    let place = Place::in_memory();
     for (path, bytes) in [("a", "1"), ("d/b", "2"), ("d/e/c", "3"), ("x", "one")] {
         place.write(path, bytes);
     }

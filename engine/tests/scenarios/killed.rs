@@ -34,7 +34,7 @@ fn acknowledged(line: &str) -> Option<CheckpointId> {
 
 #[test]
 fn in_the_middle_of_a_create() {
-    let place = Place::default();
+    let place = Place::in_memory();
     for i in 0..120u64 {
         place.write(&format!("d{}/f{i}", i % 6), noise(i, 3000));
     }
@@ -97,7 +97,7 @@ fn creates_without_end() {
 
 #[test]
 fn in_the_middle_of_a_delete() {
-    let place = Place::default();
+    let place = Place::in_memory();
     for i in 0..60u64 {
         place.write(&format!("d{}/f{i}", i % 6), noise(i, 2000));
     }

@@ -35,7 +35,7 @@ fn a_thousand_rewrites_right_after_a_checkpoint() {
 
 #[test]
 fn a_thousand_names_that_come_and_go() {
-    let place = Place::default();
+    let place = Place::in_memory();
     place.write("d/x", "x");
     let mut last: Option<std::path::PathBuf> = None;
     for round in 0..1000u32 {

@@ -121,7 +121,8 @@ fn change(root: &Path, step: &Step) {
 }
 
 fn sequence(steps: &[Step]) {
-    let place = Place::default();
+    // Half of them on the disk's file system, half on that of memory: their timestamps and holes differ.
+    let place = if steps.len() % 2 == 0 { Place::default() } else { Place::in_memory() };
     let mut known: Vec<(CheckpointId, Tree)> = Vec::new();
     let mut last: Option<(CheckpointId, Tree)> = None;
     for step in steps {
