@@ -18,6 +18,16 @@ describe('a checkpoint that is given up', () => {
     expect(error).toMatchObject({ code: 'ABORTED', retryable: false, cause: REASON, details: { comment: COMMENT } });
     expect((error as Error).message).toContain('before it began');
     expect(server.lists).toBe(0);
+    let asked = 0;
+    const driver = spritesDriver(() => {
+      asked += 1;
+      return server.sprite();
+    });
+    expect(await rejection(create(driver, AbortSignal.abort(REASON)))).toMatchObject({
+      code: 'ABORTED',
+      cause: REASON,
+    });
+    expect(asked).toBe(0);
   });
 
   it('never opens: the caller is answered while Sprites is silent', async () => {
