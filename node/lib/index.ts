@@ -10,7 +10,6 @@ export {
   type RunBashOptions,
   type RunBashResult,
   runBash,
-  type Verdict,
 } from './bash/index.js';
 export {
   type CheckedAnswer,
@@ -19,10 +18,26 @@ export {
   type DriverAnswer,
   type DriverRequest,
 } from './drivers/driver.js';
+export { type LocalDriver, type LocalDriverOptions, localDriver } from './drivers/local.js';
 export type { SpriteCheckpoint } from './drivers/sprites/list.js';
 export type { SpriteStream } from './drivers/sprites/stream.js';
 export { type SpriteLike, type SpritesDriverOptions, spritesDriver } from './drivers/sprites.js';
 export { type ErrorCode, isTurnbackError, TurnbackError } from './errors.js';
+export {
+  type Batch,
+  coalesceCheckpointAttempt,
+  createGuard,
+  type Environment,
+  type Guard,
+  type GuardClock,
+  type GuardOptions,
+  isCheckpointBeforeAgentBatchEnabled,
+  maybeCheckpointBeforeBatch,
+  type Outcome,
+  type Reason,
+  turnIdOf,
+  type Verdict,
+} from './guard/index.js';
 export type { Logger } from './log.js';
 export { CheckpointManager } from './manager.js';
 export type { Path } from './paths.js';

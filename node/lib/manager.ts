@@ -8,6 +8,7 @@ import type { Control, Failure, NativeManager, Ticket } from './native.js';
 import { CREATE, checkpointId, LONG, label, metadata, nameId, OPEN, phase, ROLLBACK } from './options.js';
 import { absolute, type Path, pathBytes } from './paths.js';
 import * as records from './records.js';
+import { noteRestore } from './restores.js';
 import type {
   Change,
   CreateOptions,
@@ -136,9 +137,11 @@ export class CheckpointManager implements AsyncDisposable {
       safety: given.safety ?? true,
     };
     const id = typeof named === 'string' ? named : await this.#stored(named);
-    const report = await this.#long('the rollback', request.dryRun ? UNCHANGED : PERHAPS_IN_PART, given, {
-      start: (ticket, control) => this.#native.rollback(id, request, ticket, control),
-    });
+    const roll = () =>
+      this.#long('the rollback', request.dryRun ? UNCHANGED : PERHAPS_IN_PART, given, {
+        start: (ticket, control) => this.#native.rollback(id, request, ticket, control),
+      });
+    const report = request.dryRun ? await roll() : await this.#restoring(id, request.into, roll);
     const { restored, written, deleted, undoCheckpointId } = report;
     this.#log.info({ checkpointId: id, restored, written, deleted, undoCheckpointId }, 'rolled back');
     return records.rollbackReport(report);
@@ -153,9 +156,11 @@ export class CheckpointManager implements AsyncDisposable {
   async undo(rollback: RollbackReport | string, undoOptions?: Long): Promise<RollbackReport> {
     const id = checkpointId('rollback', typeof rollback === 'string' ? rollback : undoIdOf(rollback));
     const given = options('options', LONG, undoOptions);
-    const report = await this.#long('the undo', PERHAPS_IN_PART, given, {
-      start: (ticket, control) => this.#native.undo(id, ticket, control),
-    });
+    const report = await this.#restoring(id, undefined, () =>
+      this.#long('the undo', PERHAPS_IN_PART, given, {
+        start: (ticket, control) => this.#native.undo(id, ticket, control),
+      }),
+    );
     this.#log.info({ checkpointId: id, restored: report.restored }, 'rollback undone');
     return records.rollbackReport(report);
   }
@@ -304,6 +309,27 @@ export class CheckpointManager implements AsyncDisposable {
       );
     }
     return id;
+  }
+
+  /** A restore of the workspace of checkpoint `id`, or of `into`: also one that fails halfway voids what guards remember (G8). */
+  async #restoring<T>(id: string, into: Buffer | undefined, restore: () => Promise<T>): Promise<T> {
+    this.#usable();
+    const workspace = await this.#workspaceOf(id, into);
+    try {
+      return await restore();
+    } finally {
+      noteRestore(workspace);
+    }
+  }
+
+  /** `undefined` if it cannot be told. Of a checkpoint that does not exist, nothing is restored: no workspace has an empty id. */
+  async #workspaceOf(id: string, into: Buffer | undefined): Promise<string | undefined> {
+    try {
+      if (into !== undefined) return await this.#call(() => this.#native.sandboxIdOf(into));
+      return (await this.#call(() => this.#native.get(id)))?.sandboxId ?? '';
+    } catch {
+      return undefined;
+    }
   }
 
   #usable(): void {

@@ -9,8 +9,7 @@ import { invalidArgument, isTurnbackError } from './errors.js';
 import { unwrap } from './failure.js';
 import type { Failure } from './native.js';
 
-/** How long a checkpoint before a batch may take before the batch runs without it (G5, G7). */
-export const CHECKPOINT_TIMEOUT_MS = 10_000;
+export { CHECKPOINT_TIMEOUT_MS } from 'turnback-policy/shell';
 
 /** Where a sandbox stands in its life (S2). */
 export type SandboxStatus = 'PENDING' | 'CREATED' | 'ACTIVE' | 'COMMITTED' | 'ROLLED_BACK' | 'ERRORED' | 'CLEANED_UP';

@@ -76,5 +76,7 @@ const dts = declarations(readFileSync(collected, 'utf8'));
 if (process.argv.includes('--write-types')) write(join(here, 'lib', 'native.d.ts'), dts);
 if (!existsSync(join(here, 'dist', 'index.js'))) rmSync(join(here, 'dist'), { recursive: true, force: true });
 const tsc = join(dirname(createRequire(import.meta.url).resolve('typescript/package.json')), 'bin', 'tsc');
+// The guard's shell lives in the other package, whose TypeScript needs no Rust: only the rest of that package does.
+run(process.execPath, [tsc, '-p', join('..', 'wasm', 'tsconfig.shell.json')], { stdio: 'inherit' });
 run(process.execPath, [tsc, '-p', '.'], { stdio: 'inherit' });
 write(join(here, 'dist', 'native.d.ts'), dts);

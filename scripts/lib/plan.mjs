@@ -29,7 +29,7 @@ export const addon = () => ({
   needs: ['npm packages'],
   stamp: stamp({
     file: join(STAMPS, 'turnback'),
-    inputs: ['core', 'engine', 'node', ...CARGO, ...SCRIPTS],
+    inputs: ['core', 'engine', 'node', join('wasm', 'lib', 'shell'), ...CARGO, ...SCRIPTS],
     extra: toolchain(),
     outputs: [join('node', 'turnback.node'), join('node', 'dist')],
   }),

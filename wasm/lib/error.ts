@@ -1,5 +1,5 @@
 /** The stable codes of this package's errors. */
-export type ErrorCode = 'INVALID_ARGUMENT' | 'UNSUPPORTED_PLATFORM';
+export type ErrorCode = 'INVALID_ARGUMENT' | 'UNSUPPORTED_PLATFORM' | 'CHECKPOINT_REQUIRED' | 'ABORTED';
 
 /** What this package throws. Recognise it with {@link isTurnbackError}, not with `instanceof`, which fails across realms. */
 export interface TurnbackError extends Error {
@@ -14,16 +14,24 @@ export interface TurnbackError extends Error {
 /** The same symbol in every realm and in every copy of the packages. */
 const MARKER = Symbol.for('turnback.error');
 
+/** What an error says beside its message. */
+export interface ErrorParts {
+  details?: Record<string, unknown>;
+  cause?: unknown;
+  retryable?: boolean;
+}
+
 class PolicyError extends Error implements TurnbackError {
   override readonly name = 'TurnbackError';
   readonly code: ErrorCode;
-  readonly retryable = false;
+  readonly retryable: boolean;
   readonly details: Readonly<Record<string, unknown>>;
 
-  constructor(code: ErrorCode, message: string, details: Record<string, unknown>, options?: ErrorOptions) {
-    super(message, options);
+  constructor(code: ErrorCode, message: string, { details, cause, retryable }: ErrorParts = {}) {
+    super(message, cause === undefined ? undefined : { cause });
     this.code = code;
-    this.details = Object.freeze(details);
+    this.retryable = retryable ?? false;
+    this.details = Object.freeze({ ...details });
     Object.defineProperty(this, MARKER, { value: true });
   }
 }
@@ -33,14 +41,19 @@ export function isTurnbackError(error: unknown): error is TurnbackError {
   return typeof error === 'object' && error !== null && MARKER in error && error[MARKER] === true;
 }
 
+/** @internal Any error of this package. */
+export function failure(code: ErrorCode, message: string, parts?: ErrorParts): TurnbackError {
+  return new PolicyError(code, message, parts);
+}
+
 /** @internal An argument that cannot be used: what it is called, what is wrong with it, and what to pass instead. */
 export function invalidArgument(argument: string, message: string): TurnbackError {
-  return new PolicyError('INVALID_ARGUMENT', message, { argument });
+  return new PolicyError('INVALID_ARGUMENT', message, { details: { argument } });
 }
 
 /** @internal A host that cannot run the module at all. */
 export function unsupported(message: string, cause: unknown): TurnbackError {
-  return new PolicyError('UNSUPPORTED_PLATFORM', message, {}, { cause });
+  return new PolicyError('UNSUPPORTED_PLATFORM', message, { cause });
 }
 
 /** @internal Runs a function of the module; what it refuses becomes an error of this package. */

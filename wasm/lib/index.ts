@@ -5,5 +5,24 @@
 export { checkpointComment, parseCheckpointComment } from './comment.js';
 export { type ErrorCode, isTurnbackError, type TurnbackError } from './error.js';
 export { type FlagDecision, type FlagEnvironment, type FlagReason, resolveFlag } from './flag.js';
+export {
+  type Batch,
+  coalesceCheckpointAttempt,
+  createGuard,
+  type Driver,
+  type DriverAnswer,
+  type DriverRequest,
+  type Environment,
+  type Guard,
+  type GuardClock,
+  type GuardOptions,
+  isCheckpointBeforeAgentBatchEnabled,
+  type Logger,
+  maybeCheckpointBeforeBatch,
+  type Outcome,
+  type Reason,
+  turnIdOf,
+  type Verdict,
+} from './guard.js';
 export { allowedTransitions, isLegalTransition, type SandboxStatus } from './lifecycle.js';
 export { CHECKPOINT_TIMEOUT_MS, type CheckpointState, shouldCheckpoint } from './policy.js';

@@ -2,8 +2,7 @@ import { aBoolean, anId, anObject } from './check.js';
 import { refusing } from './error.js';
 import { policy } from './loader.js';
 
-/** How long a checkpoint before a batch may take before the batch runs without it (G5, G7). */
-export const CHECKPOINT_TIMEOUT_MS = 10_000;
+export { CHECKPOINT_TIMEOUT_MS } from './shell/options.js';
 
 /** What {@link shouldCheckpoint} goes by. */
 export interface CheckpointState {

@@ -34,6 +34,13 @@ export interface Driver {
   createCheckpoint(request: DriverRequest): Promise<DriverAnswer | void>;
   /** Deletes a checkpoint that came after its attempt was given up (G10). Leave it out where that is impossible. */
   deleteCheckpoint?(checkpointId: string): Promise<void>;
+  /** Whether checkpoints are switched off for now (C17). Asked before each batch that is not covered, so it has to be quick. */
+  isPaused?(): boolean;
+  /**
+   * A number that changes whenever this sandbox was restored without the guard being told by `forget` (G8). Asked at each
+   * batch, so it has to be a look at a variable.
+   */
+  restores?(sandboxId: string): number;
 }
 
 /** What became of an attempt, with nothing left open. */

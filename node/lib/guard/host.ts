@@ -1,0 +1,43 @@
+/** What the guard's shell needs of this package: the native gate, or that of `turnback-policy` where there is no addon (X5). */
+import { createRequire } from 'node:module';
+import type { Gate, GateSettings, Host } from 'turnback-policy/shell';
+import { type Addon, addonIfAny } from '../addon.js';
+import { TurnbackError } from '../errors.js';
+import { unwrap } from '../failure.js';
+import type { Failure } from '../native.js';
+import { resolveFlag } from '../policy.js';
+
+export const HOST: Host = {
+  openGate: (settings) => {
+    const addon = addonIfAny();
+    return addon === undefined ? portable(settings) : native(addon, settings);
+  },
+  resolveFlag,
+  error: (code, message, parts) => new TurnbackError(code, message, parts),
+};
+
+interface NativeGates {
+  Gate: new (
+    timeoutMs: number,
+    prefix?: string,
+    digestKey?: Uint8Array,
+  ) => {
+    handle(input: string, nowMs: number): string | Failure;
+    passCovered(sandboxId: string, turnId: string, nowMs: number): string | null;
+  };
+}
+
+function native(addon: Addon, { timeoutMs, prefix, digestKey }: GateSettings): Gate {
+  const gate = new (addon as unknown as NativeGates).Gate(timeoutMs, prefix, digestKey);
+  return {
+    handle: (input, nowMs) => unwrap(gate.handle(input, nowMs)),
+    passCovered: (sandboxId, turnId, nowMs) => gate.passCovered(sandboxId, turnId, nowMs),
+  };
+}
+
+function portable(settings: GateSettings): Gate {
+  const { openGate } = createRequire(import.meta.url)('turnback-policy/gate') as {
+    openGate: (settings: GateSettings) => Gate;
+  };
+  return openGate(settings);
+}

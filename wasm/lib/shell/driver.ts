@@ -1,0 +1,110 @@
+/** What makes the guard's checkpoints (G12), and what it may answer. */
+
+/** One checkpoint that is asked for. */
+export interface DriverRequest {
+  /** The sandbox, by the name that the guard's caller gives it. */
+  sandboxId: string;
+  /** What to write on the checkpoint, so that it can be found again; at most 1 KiB, without control characters. */
+  comment: string;
+  /** Fires when nobody waits any longer: reject soon, stop the work, publish nothing. */
+  signal: AbortSignal;
+}
+
+/** What a driver knows of a checkpoint that it made. */
+export interface DriverAnswer {
+  /** What to restore it by: 1 to 200 bytes without control characters. */
+  checkpointId?: string | undefined;
+  /** Some files are not in it. Not given: all are. */
+  partial?: boolean | undefined;
+}
+
+/** Anything that can make a checkpoint of a sandbox. */
+export interface Driver {
+  /** Makes a checkpoint of the sandbox as it is now. Resolves only when it is complete and can be restored; else it rejects. */
+  // biome-ignore lint/suspicious/noConfusingVoidType: an async function without a result is a driver too
+  createCheckpoint(request: DriverRequest): Promise<DriverAnswer | void>;
+  /** Deletes a checkpoint that came after its attempt was given up (G10). Leave it out where that is impossible. */
+  deleteCheckpoint?(checkpointId: string): Promise<unknown>;
+  /** Whether checkpoints are switched off for now (C17). Asked before each batch that is not covered, so it has to be quick. */
+  isPaused?(): boolean;
+  /**
+   * A number that changes whenever this sandbox was restored without the guard being told by `forget` (G8). Asked at each
+   * batch, so it has to be a look at a variable.
+   */
+  restores?(sandboxId: string): number;
+}
+
+/** What an attempt is, for drivers that want to know more than the request says. */
+export interface AttemptFacts {
+  readonly turnId: string;
+  /** Earlier batches of the turn may have run (G6). */
+  readonly late: boolean;
+  /** When the signal will fire at the latest, in milliseconds from the start of the attempt. */
+  readonly limitMs: number;
+}
+
+const facts = new WeakMap<AbortSignal, AttemptFacts>();
+
+/** Keeps an attempt's facts for {@link attemptFacts}. */
+export function noteAttempt(signal: AbortSignal, attempt: AttemptFacts): void {
+  facts.set(signal, attempt);
+}
+
+/** The facts of the attempt that this signal belongs to; `undefined` if it is no guard's own. */
+export function attemptFacts(signal: AbortSignal): AttemptFacts | undefined {
+  return facts.get(signal);
+}
+
+/** What became of an attempt: a checkpoint, or what went wrong. */
+export type Result = { checkpointId?: string; partial: boolean } | { error: unknown };
+
+const ADVICE = 'resolve with { checkpointId }, or with nothing';
+const MAX_ID_BYTES = 200;
+const UNFIT = /[\p{Cc}\p{Surrogate}]/u;
+
+/** Asks the driver, whatever it does: throw at once, answer nonsense, settle twice. Never rejects. */
+export async function ask(driver: Driver, request: DriverRequest): Promise<Result> {
+  try {
+    const answer: unknown = driver.createCheckpoint(request);
+    if (answer === undefined) {
+      // Not even a promise: whoever forgot to return it would count as having made a checkpoint at once.
+      return nonsense("the driver's createCheckpoint returned nothing: return a promise");
+    }
+    return checked(await answer);
+  } catch (error) {
+    return { error };
+  }
+}
+
+function checked(value: unknown): Result {
+  if (value === undefined) return { partial: false };
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) {
+    const kind = value === null ? 'null' : Array.isArray(value) ? 'an array' : `a value of type ${typeof value}`;
+    return nonsense(`the driver's createCheckpoint resolved with ${kind}: ${ADVICE}`);
+  }
+  const { checkpointId, partial } = value as Record<string, unknown>;
+  if (checkpointId === undefined && partial === undefined && Object.keys(value).length > 0) {
+    // A driver that says something else about what it made did not say what it was asked.
+    return nonsense(
+      `the driver's createCheckpoint resolved with an object without checkpointId: ${ADVICE} (it has ${Object.keys(value).slice(0, 5).join(', ').slice(0, 100)})`,
+    );
+  }
+  if (checkpointId !== undefined && !isId(checkpointId)) {
+    return nonsense(
+      `the driver's createCheckpoint resolved with a checkpointId that is no text of 1 to ${MAX_ID_BYTES} bytes without control characters: ${ADVICE}`,
+    );
+  }
+  if (partial !== undefined && typeof partial !== 'boolean') {
+    return nonsense("the driver's createCheckpoint resolved with a partial that is neither true nor false");
+  }
+  return { ...(checkpointId === undefined ? {} : { checkpointId }), partial: partial ?? false };
+}
+
+function isId(value: unknown): value is string {
+  if (typeof value !== 'string' || value === '' || value.length > MAX_ID_BYTES || UNFIT.test(value)) return false;
+  return new TextEncoder().encode(value).length <= MAX_ID_BYTES;
+}
+
+function nonsense(message: string): Result {
+  return { error: new TypeError(message) };
+}

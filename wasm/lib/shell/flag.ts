@@ -1,0 +1,69 @@
+import type { FlagAnswer, Host } from './host.js';
+import { Once } from './log.js';
+
+/** Any environment; `process.env` fits. */
+export type Environment = Readonly<Record<string, string | undefined>>;
+
+/** What Node's global `process` has of use here. */
+interface ProcessLike {
+  env?: Environment;
+  emitWarning?: (message: string, type: string) => void;
+}
+
+const host = (): ProcessLike | undefined => (globalThis as { process?: ProcessLike }).process;
+const said = new Once();
+
+/** This process's environment; empty where there is none. */
+export function environment(): Environment {
+  return host()?.env ?? {};
+}
+
+/** Says something once in a process, to whoever runs it. */
+export function warnOnce(message: string): void {
+  if (!said.first(message)) return;
+  const emit = host()?.emitWarning;
+  if (emit === undefined) console.warn(message);
+  else emit.call(host(), message, 'TurnbackWarning');
+}
+
+/** Whether the environment asks for checkpoints (G3). An odd value is named once in a process. */
+export function isCheckpointBeforeAgentBatchEnabled(on: Host, env: Environment = environment()): boolean {
+  const { enabled, warning } = on.resolveFlag(relevant(env));
+  if (warning !== undefined) warnOnce(warning);
+  return enabled;
+}
+
+function relevant(env: Environment): { SANDBOX_CHECKPOINT_BEFORE_AGENT_BATCH?: string; NODE_ENV?: string } {
+  const { SANDBOX_CHECKPOINT_BEFORE_AGENT_BATCH: own, NODE_ENV: node } = env;
+  return {
+    ...(own === undefined ? {} : { SANDBOX_CHECKPOINT_BEFORE_AGENT_BATCH: own }),
+    ...(node === undefined ? {} : { NODE_ENV: node }),
+  };
+}
+
+/** The flag as a guard reads it, at each batch: the rule is asked again only when one of the two variables has changed. */
+export class Flag {
+  readonly #host: Host;
+  readonly #warn: (warning: string) => void;
+  #own: string | undefined;
+  #node: string | undefined;
+  #answer: FlagAnswer | undefined;
+
+  constructor(host: Host, warn: (warning: string) => void) {
+    this.#host = host;
+    this.#warn = warn;
+  }
+
+  enabled(): boolean {
+    const env = environment();
+    const own = env.SANDBOX_CHECKPOINT_BEFORE_AGENT_BATCH;
+    // A look at Node's environment is a call of libc: half a microsecond. The second one is needed only if the first left it open.
+    const node = own === 'true' || own === 'false' ? undefined : env.NODE_ENV;
+    if (this.#answer === undefined || own !== this.#own || node !== this.#node) {
+      const answer = this.#host.resolveFlag(relevant({ SANDBOX_CHECKPOINT_BEFORE_AGENT_BATCH: own, NODE_ENV: node }));
+      [this.#own, this.#node, this.#answer] = [own, node, answer];
+      if (answer.warning !== undefined) this.#warn(answer.warning);
+    }
+    return this.#answer.enabled;
+  }
+}

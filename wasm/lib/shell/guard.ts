@@ -1,0 +1,257 @@
+import { type Attempt, Attempts } from './attempt.js';
+import { type Batch, checkedBatch, isText } from './batch.js';
+import { Elapsed, SYSTEM_CLOCK } from './clock.js';
+import { isInvalidArgument, required } from './error.js';
+import type { Gate, GateVerdict, Input, Output, Start, Timeout } from './gate.js';
+import type { Host } from './host.js';
+import { SafeLog } from './log.js';
+import type { CheckedOptions } from './options.js';
+import { Probes } from './probes.js';
+import { Reports } from './report.js';
+import { coveredVerdict, unprotected, type Verdict, verdictOf } from './verdict.js';
+import { Waiting } from './waiting.js';
+
+/** Makes at most one checkpoint a turn, before its first batch; shared, bounded, never in the way (G1–G10). */
+export interface Guard {
+  /**
+   * To be awaited directly before a batch runs, after every check that could refuse it. Registers in the same tick. Never
+   * throws and never rejects, whatever the batch, the driver and the logger do, save with `onFailure: 'block'`: then it
+   * rejects with `CHECKPOINT_REQUIRED`, has `details.verdict`, and the batch must not run.
+   */
+  beforeBatch(batch: Batch): Promise<Verdict>;
+  /**
+   * A batch that `beforeBatch` let through did not run after all: the turn's slot is given back, so that the next batch
+   * gets a checkpoint of the state right before it (G8). Once for each such batch. Never throws.
+   */
+  release(batch: { sandboxId: string; turnId: string }): void;
+  /** The sandbox was restored: what is remembered of it no longer holds (G8). Never throws. */
+  forget(sandboxId: string): void;
+}
+
+/** Joins the gate, which decides, with a driver, a clock and those who wait. */
+export class ShellGuard implements Guard {
+  readonly #host: Host;
+  readonly #gate: Gate | undefined;
+  readonly #block: boolean;
+  readonly #log: SafeLog;
+  readonly #probes: Probes;
+  readonly #time: Elapsed;
+  readonly #schedule: (ms: number, wake: () => void) => () => void;
+  readonly #waiting = new Waiting();
+  readonly #attempts: Attempts | undefined;
+  readonly #reports: Reports;
+  readonly #outputs: Output[] = [];
+  #performing = false;
+  #alarm: { at: number; cancel: () => void } | undefined;
+
+  constructor(host: Host, options: CheckedOptions) {
+    const { driver, timeoutMs, prefix, clock = SYSTEM_CLOCK } = options;
+    this.#host = host;
+    this.#gate = driver === undefined ? undefined : host.openGate({ timeoutMs, prefix, digestKey: digestKey() });
+    this.#block = options.block;
+    this.#log = new SafeLog(options.logger);
+    this.#probes = new Probes(host, options, this.#log);
+    this.#time = new Elapsed(clock);
+    this.#schedule = (ms, wake) => clock.schedule(ms, wake);
+    this.#reports = new Reports(this.#log, timeoutMs);
+    if (driver !== undefined) {
+      this.#attempts = new Attempts(host, driver, this.#log, (attempt, result) => this.#settled(attempt, result));
+    }
+  }
+
+  beforeBatch(batch: Batch): Promise<Verdict> {
+    try {
+      const enabled = this.#probes.enabled();
+      return (enabled ? this.#covered(batch) : undefined) ?? this.#ask(checkedBatch(this.#host, batch), enabled);
+    } catch (error) {
+      return this.#refused(error);
+    }
+  }
+
+  release(batch: { sandboxId: string; turnId: string }): void {
+    this.#tell('release', () => {
+      const { sandboxId, turnId = '' } = checkedBatch(this.#host, batch);
+      return { type: 'released', sandboxId, turnId };
+    });
+  }
+
+  forget(sandboxId: string): void {
+    this.#tell('forget', () => ({ type: 'forgotten', sandboxId: checkedBatch(this.#host, { sandboxId }).sandboxId }));
+  }
+
+  /** The short way of a batch whose turn has its checkpoint (W8). */
+  #covered(batch: Batch): Promise<Verdict> | undefined {
+    const gate = this.#gate;
+    if (gate === undefined || typeof batch !== 'object' || batch === null) return undefined;
+    const { sandboxId, turnId } = batch;
+    if (!isText(turnId) || !isText(sandboxId)) return undefined;
+    if (this.#probes.restored(sandboxId)) {
+      this.forget(sandboxId);
+      return undefined;
+    }
+    const answer = gate.passCovered(sandboxId, turnId, this.#time.now());
+    return answer === undefined || answer === null ? undefined : Promise.resolve(coveredVerdict(answer));
+  }
+
+  #ask({ sandboxId, turnId, signal }: Batch, flagEnabled: boolean): Promise<Verdict> {
+    if (this.#gate === undefined) {
+      return Promise.resolve(unprotected('skipped', flagEnabled ? 'no_driver' : 'flag_off'));
+    }
+    const paused = flagEnabled && this.#probes.paused();
+    const { number: batch, verdict } = this.#waiting.add({ sandboxId, turnId }, signal, (given) => {
+      this.#handle(() => this.#feed({ type: 'cancelled', batch: given }));
+    });
+    try {
+      const turn = turnId === undefined ? {} : { turnId };
+      this.#feed({ type: 'batch', batch, sandboxId, ...turn, flagEnabled, paused, hasDriver: true });
+    } catch (error) {
+      this.#waiting.take(batch);
+      throw error;
+    }
+    this.#handle(() => {
+      // Before anything is done for it: a driver must not start for somebody who has gone.
+      if (signal?.aborted) this.#feed({ type: 'cancelled', batch });
+    });
+    return verdict;
+  }
+
+  /** No batch, or a guard that broke: said once, and in nobody's way. */
+  #refused(error: unknown): Promise<Verdict> {
+    const verdict = unprotected('failed', isInvalidArgument(error) ? 'invalid_batch' : 'guard_failed');
+    this.#reports.refused(verdict, error);
+    return this.#block ? Promise.reject(required(this.#host, verdict, error)) : Promise.resolve(verdict);
+  }
+
+  #tell(method: string, input: () => Input): void {
+    if (this.#gate === undefined) return;
+    try {
+      this.#feed(input());
+      this.#perform();
+    } catch (error) {
+      this.#log.say('warn', { err: error }, `guard.${method} was not understood; nothing was changed`);
+    }
+  }
+
+  #settled(attempt: Attempt, result: { checkpointId?: string; partial: boolean } | { error: unknown }): void {
+    const { number, sandboxId } = attempt;
+    if (this.#probes.restored(sandboxId)) this.forget(sandboxId);
+    if ('error' in result) {
+      this.#reports.attemptFailed(attempt, result.error);
+      this.#handle(() => this.#feed({ type: 'failed', attempt: number }));
+    } else {
+      this.#handle(() => this.#feed({ type: 'created', attempt: number, ...result }));
+    }
+  }
+
+  /** An event whose failure nobody could be told of. A gate that breaks must leave nobody waiting. */
+  #handle(event: () => void): void {
+    try {
+      event();
+      this.#perform();
+    } catch (error) {
+      this.#broke(error);
+    }
+  }
+
+  #feed(input: Input, now = this.#time.now()): void {
+    const answer = this.#gate?.handle(JSON.stringify(input), now) ?? '[]';
+    this.#outputs.push(...(JSON.parse(answer) as Output[]));
+  }
+
+  /** Does what the gate wants done, in its order, also when doing it makes something new happen. */
+  #perform(): void {
+    if (this.#performing) return;
+    this.#performing = true;
+    try {
+      for (let output = this.#outputs.shift(); output !== undefined; output = this.#outputs.shift()) {
+        this.#do(output);
+      }
+    } finally {
+      this.#performing = false;
+    }
+    this.#reports.flush();
+  }
+
+  #do(output: Output): void {
+    switch (output.type) {
+      case 'start':
+        this.#start(output);
+        break;
+      case 'verdict':
+        this.#answer(output);
+        break;
+      case 'abort':
+        this.#attempts?.abort(output.attempt);
+        break;
+      case 'delete_late':
+        this.#attempts?.deleteLate(output.checkpointId);
+        break;
+      case 'timeout':
+        this.#wakeAt(output);
+        break;
+      case 'idle':
+        this.#sleep();
+        break;
+    }
+  }
+
+  #start(start: Start): void {
+    const gone = this.#outputs.some((output) => output.type === 'abort' && output.attempt === start.attempt);
+    if (gone) this.#feed({ type: 'failed', attempt: start.attempt });
+    else this.#attempts?.start(start, start.deadline - this.#time.now());
+  }
+
+  #answer(answer: GateVerdict): void {
+    const waiter = this.#waiting.take(answer.batch);
+    if (waiter === undefined) return;
+    const verdict = verdictOf(answer);
+    const attempt = this.#attempts?.ofSandbox(waiter.sandboxId);
+    this.#reports.verdict(verdict, waiter, attempt);
+    if (!this.#block || !needsCheckpoint(verdict)) {
+      waiter.resolve(verdict);
+      return;
+    }
+    waiter.reject(required(this.#host, verdict, verdict.reason === 'driver_failed' ? attempt?.error : undefined));
+    // It does not run: the next batch of the turn is no later for it (F29).
+    if (waiter.turnId !== undefined) this.release({ sandboxId: waiter.sandboxId, turnId: waiter.turnId });
+  }
+
+  #wakeAt({ at, reason }: Timeout): void {
+    // Nobody waits for a sweep: it is done at the next batch, and no timer is left behind for a day.
+    const idle = reason === 'sweep';
+    if (!idle && this.#alarm?.at === at) return;
+    this.#sleep();
+    if (idle) return;
+    const wake = () => {
+      this.#alarm = undefined;
+      this.#handle(() => this.#feed({ type: 'tick' }, this.#time.atLeast(at)));
+    };
+    this.#alarm = { at, cancel: this.#schedule(Math.max(0, at - this.#time.now()), wake) };
+  }
+
+  #sleep(): void {
+    this.#alarm?.cancel();
+    this.#alarm = undefined;
+  }
+
+  #broke(error: unknown): void {
+    this.#log.say('error', { err: error }, 'the guard broke: batches run without checkpoints; report this message');
+    this.#outputs.length = 0;
+    this.#sleep();
+    this.#attempts?.abortAll();
+    const verdict = unprotected('failed', 'guard_failed');
+    for (const waiter of this.#waiting.takeAll()) {
+      if (this.#block) waiter.reject(required(this.#host, verdict, error));
+      else waiter.resolve(verdict);
+    }
+  }
+}
+
+function digestKey(): Uint8Array | undefined {
+  return typeof crypto === 'undefined' ? undefined : crypto.getRandomValues(new Uint8Array(16));
+}
+
+/** Whether this is a batch that should have had a checkpoint: nobody decided that it needs none. */
+function needsCheckpoint({ outcome, reason, protected: covered }: Verdict): boolean {
+  return !covered && (outcome === 'failed' || outcome === 'timed_out' || reason === 'cancelled');
+}

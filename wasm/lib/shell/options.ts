@@ -1,0 +1,100 @@
+import type { GuardClock } from './clock.js';
+import type { Driver } from './driver.js';
+import type { Host } from './host.js';
+import { LEVELS, type Logger } from './log.js';
+
+/** How long a checkpoint before a batch may take before the batch runs without it (G5, G7). */
+export const CHECKPOINT_TIMEOUT_MS = 10_000;
+
+/** The longest delay that a timer takes, in milliseconds (24 days). */
+const MAX_TIMER_MS = 2 ** 31 - 1;
+
+/** What a guard can be told. */
+export interface GuardOptions {
+  /** What makes the checkpoints. Without one every batch is skipped (G7). */
+  driver?: Driver | undefined;
+  /** How long a batch waits at most, queueing included (G5): 10,000 ms by default. */
+  timeoutMs?: number | undefined;
+  /**
+   * Whether checkpoints are made, asked at each batch. By default the environment says so (G3):
+   * `isCheckpointBeforeAgentBatchEnabled()`. If it throws, or gives no boolean, the environment decides too.
+   */
+  enabled?: (() => boolean) | undefined;
+  /**
+   * `'proceed'` (the default): a batch without a checkpoint runs, and its verdict says so. `'block'`: `beforeBatch` rejects
+   * with `CHECKPOINT_REQUIRED` instead, for every verdict without protection except a deliberate one (the flag is off, the
+   * store is paused, there is no driver, no turn id).
+   */
+  onFailure?: 'proceed' | 'block' | undefined;
+  /** `'always'` (the default). `'unless_read_only'` is not there yet, and refused. */
+  when?: 'always' | 'unless_read_only' | undefined;
+  /** How the checkpoints' comments begin: 1 to 64 visible ASCII characters, `turnback` by default (G2). */
+  prefix?: string | undefined;
+  /** Hears of failures and time-outs as warnings, once each. Silent by default. */
+  logger?: Logger | undefined;
+  /** For tests and simulations: another clock. */
+  clock?: GuardClock | undefined;
+}
+
+/** Options, checked. */
+export interface CheckedOptions {
+  driver: Driver | undefined;
+  timeoutMs: number;
+  enabled: (() => boolean) | undefined;
+  block: boolean;
+  prefix: string | undefined;
+  logger: Logger | undefined;
+  clock: GuardClock | undefined;
+}
+
+const NAMES = ['driver', 'timeoutMs', 'enabled', 'onFailure', 'when', 'prefix', 'logger', 'clock'];
+
+const has = (value: unknown, ...methods: string[]) =>
+  typeof value === 'object' &&
+  value !== null &&
+  methods.every((method) => typeof (value as Record<string, unknown>)[method] === 'function');
+
+/**
+ * The options, or `INVALID_ARGUMENT`. Unless it is `lenient`, an unknown name is refused, because a misspelt option would
+ * silently do nothing.
+ */
+export function checkedOptions(host: Host, given: unknown, lenient: boolean): CheckedOptions {
+  const refuse = (name: string, advice: string): never => {
+    throw host.error('INVALID_ARGUMENT', `options.${name} ${advice}`, { details: { argument: `options.${name}` } });
+  };
+  if (typeof given !== 'object' || given === null) {
+    throw host.error('INVALID_ARGUMENT', 'options is no object: pass an object', { details: { argument: 'options' } });
+  }
+  const unknown = lenient ? undefined : Object.keys(given).find((name) => !NAMES.includes(name));
+  if (unknown !== undefined) {
+    const shown = JSON.stringify(unknown.length > 40 ? `${unknown.slice(0, 40)}…` : unknown);
+    throw host.error('INVALID_ARGUMENT', `options has no ${shown}: it takes ${NAMES.join(', ')}`, {
+      details: { argument: 'options' },
+    });
+  }
+  const options = given as GuardOptions;
+  const driver = options.driver ?? undefined;
+  const timeoutMs = options.timeoutMs ?? CHECKPOINT_TIMEOUT_MS;
+  const { enabled, onFailure = 'proceed', when = 'always', prefix, logger, clock } = options;
+  if (driver !== undefined && !has(driver, 'createCheckpoint')) refuse('driver', 'has no method createCheckpoint');
+  if (!Number.isInteger(timeoutMs) || timeoutMs < 1 || timeoutMs > MAX_TIMER_MS) {
+    refuse('timeoutMs', `is not a whole number from 1 to ${MAX_TIMER_MS}`);
+  }
+  if (enabled !== undefined && typeof enabled !== 'function') refuse('enabled', 'is no function: pass () => boolean');
+  if (onFailure !== 'proceed' && onFailure !== 'block') refuse('onFailure', 'is neither proceed nor block');
+  if ((when as string) === 'unless_read_only') {
+    refuse(
+      'when',
+      "cannot be 'unless_read_only' yet: this version has no proof that a command only reads; use 'always'",
+    );
+  }
+  if (when !== 'always') refuse('when', "is not 'always'");
+  if (prefix !== undefined && typeof prefix !== 'string') refuse('prefix', 'is no string');
+  if (logger !== undefined && !has(logger, ...LEVELS)) {
+    refuse('logger', `is no logger: pass an object with the methods ${LEVELS.join(', ')}`);
+  }
+  if (clock !== undefined && !has(clock, 'now', 'schedule')) {
+    refuse('clock', 'is no clock: pass an object with the methods now and schedule');
+  }
+  return { driver, timeoutMs, enabled, block: onFailure === 'block', prefix, logger, clock };
+}

@@ -1,0 +1,79 @@
+import type { Driver } from './driver.js';
+import { Flag, warnOnce } from './flag.js';
+import type { Host } from './host.js';
+import { Once, quiet, type SafeLog } from './log.js';
+import type { CheckedOptions } from './options.js';
+
+/** How many sandboxes' restores are remembered. One that is forgotten counts as restored: that costs at most a checkpoint. */
+const REMEMBERED = 1000;
+
+/**
+ * What a guard asks others at each batch: whether it is on, whether the store is paused, whether the sandbox was restored.
+ * Whatever they do instead of answering, each problem is a warning once, and there is an answer.
+ */
+export class Probes {
+  readonly #enabled: (() => boolean) | undefined;
+  readonly #driver: Driver | undefined;
+  readonly #flag: Flag;
+  readonly #log: SafeLog;
+  readonly #warned = new Once();
+  readonly #restores = new Map<string, unknown>();
+
+  constructor(host: Host, { enabled, driver }: CheckedOptions, log: SafeLog) {
+    this.#enabled = enabled;
+    this.#driver = driver;
+    this.#log = log;
+    this.#flag = new Flag(host, (warning) => {
+      if (!log.heard) warnOnce(warning);
+      else if (this.#warned.first(warning))
+        log.say('warn', { variable: 'SANDBOX_CHECKPOINT_BEFORE_AGENT_BATCH' }, warning);
+    });
+  }
+
+  /** Whether checkpoints are made (G3), read now. */
+  enabled(): boolean {
+    if (this.#enabled === undefined) return this.#flag.enabled();
+    const answer = this.#ask('enabled', this.#enabled);
+    return answer ?? this.#flag.enabled();
+  }
+
+  /** Whether the store is paused (C17), read now. If the driver cannot say, it is not: its attempt will say more. */
+  paused(): boolean {
+    const driver = this.#driver;
+    if (typeof driver?.isPaused !== 'function') return false;
+    return this.#ask('driver.isPaused', () => driver.isPaused?.()) ?? false;
+  }
+
+  /** Whether the sandbox was restored since the last look (G8). The first look counts as one. */
+  restored(sandboxId: string): boolean {
+    const driver = this.#driver;
+    if (typeof driver?.restores !== 'function') return false;
+    let now: unknown;
+    try {
+      now = driver.restores(sandboxId);
+    } catch (error) {
+      this.#odd('driver.restores', error);
+    }
+    if (this.#restores.has(sandboxId) && Object.is(this.#restores.get(sandboxId), now)) return false;
+    this.#restores.delete(sandboxId);
+    this.#restores.set(sandboxId, now);
+    if (this.#restores.size > REMEMBERED) this.#restores.delete(this.#restores.keys().next().value ?? sandboxId);
+    return true;
+  }
+
+  #ask(what: string, question: () => unknown): boolean | undefined {
+    try {
+      const answer = question();
+      if (typeof answer === 'boolean') return answer;
+      quiet(answer);
+      this.#odd(what, new TypeError(`${what} gave a value of type ${typeof answer}: it has to give true or false`));
+    } catch (error) {
+      this.#odd(what, error);
+    }
+    return undefined;
+  }
+
+  #odd(what: string, error: unknown): void {
+    if (this.#warned.first(what)) this.#log.say('warn', { err: error }, `${what} failed; it does not count`);
+  }
+}

@@ -1,0 +1,48 @@
+import type { Verdict } from './verdict.js';
+
+/** A batch that waits for its verdict. */
+export interface Waiter {
+  readonly sandboxId: string;
+  readonly turnId: string | undefined;
+  resolve(verdict: Verdict): void;
+  reject(error: Error): void;
+}
+
+/** The batches that wait, under their numbers. */
+export class Waiting {
+  readonly #waiters = new Map<number, Waiter & { leave: () => void }>();
+  #last = 0;
+
+  /** Adds a batch. `onAbort` hears of its number if the signal fires while it waits. */
+  add(
+    batch: { sandboxId: string; turnId: string | undefined },
+    signal: AbortSignal | undefined,
+    onAbort: (number: number) => void,
+  ): { number: number; verdict: Promise<Verdict> } {
+    this.#last += 1;
+    const number = this.#last;
+    const listener = () => onAbort(number);
+    signal?.addEventListener('abort', listener, { once: true });
+    const verdict = new Promise<Verdict>((resolve, reject) => {
+      this.#waiters.set(number, {
+        ...batch,
+        resolve,
+        reject,
+        leave: () => signal?.removeEventListener('abort', listener),
+      });
+    });
+    return { number, verdict };
+  }
+
+  /** Takes a batch out, to be answered. */
+  take(number: number): Waiter | undefined {
+    const waiter = this.#waiters.get(number);
+    this.#waiters.delete(number);
+    waiter?.leave();
+    return waiter;
+  }
+
+  takeAll(): Waiter[] {
+    return [...this.#waiters.keys()].flatMap((number) => this.take(number) ?? []);
+  }
+}
