@@ -307,7 +307,8 @@ impl Scan<'_> {
             return Ok(last);
         }
         let read = store_xattrs(self.shared, fd.as_fd()).and_then(|xattrs| {
-            content::read(fd.as_fd(), self.shared.walk.sink, self.shared.walk.ctx).map(|read| (read, xattrs))
+            content::read(fd.as_fd(), opened, self.shared.walk.sink, self.shared.walk.ctx)
+                .map(|read| (read, xattrs))
         });
         match read {
             Ok((read, xattrs)) => {

@@ -100,7 +100,9 @@ impl Record {
             end += u32::from(bytes[HEADER + i * FIXED + 68]) + 1;
             name_ends.push(end);
         }
-        if end as usize != names {
+        let base = HEADER + count * FIXED;
+        let ends_well = |&end: &u32| bytes[base + end as usize - 1] == 0;
+        if end as usize != names || !name_ends.iter().all(ends_well) {
             return None;
         }
         Some(Self { bytes, count, listing, name_ends })
@@ -114,7 +116,8 @@ impl Record {
     pub(super) fn name(&self, i: usize) -> &CStr {
         let base = HEADER + self.count * FIXED;
         let start = if i == 0 { 0 } else { self.name_ends[i - 1] as usize };
-        CStr::from_bytes_until_nul(&self.bytes[base + start..]).unwrap_or_default()
+        let end = self.name_ends[i] as usize;
+        CStr::from_bytes_with_nul(&self.bytes[base + start..base + end]).unwrap_or_default()
     }
 
     pub(super) fn known(&self, i: usize) -> Known {
