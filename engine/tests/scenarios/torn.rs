@@ -38,8 +38,7 @@ impl Drop for Busy {
 }
 
 /// Checkpoints against a writer that fills a file with one byte value after another.
-fn uniform_or_marked(length: usize, rounds: usize) -> (usize, usize) {
-    let place = Place::default();
+fn uniform_or_marked(place: &Place, length: usize, rounds: usize) -> (usize, usize) {
     place.write("f", vec![0; length]);
     let file = fs::OpenOptions::new().write(true).open(place.at("f")).unwrap();
     let busy = Busy::new(move |round| file.write_all_at(&vec![round as u8; length], 0).unwrap());
@@ -68,13 +67,13 @@ fn uniform_or_marked(length: usize, rounds: usize) -> (usize, usize) {
 
 #[test]
 fn a_small_file_that_is_rewritten_all_the_time() {
-    let (clean, marked) = uniform_or_marked(4 << 10, 300);
+    let (clean, marked) = uniform_or_marked(&Place::default(), 4 << 10, 300);
     eprintln!("4 KiB: {clean} clean, {marked} marked as changing");
 }
 
 #[test]
 fn a_large_file_that_is_rewritten_all_the_time() {
-    let (clean, marked) = uniform_or_marked(3 << 20, 30);
+    let (clean, marked) = uniform_or_marked(&Place::default(), 3 << 20, 30);
     eprintln!("3 MiB: {clean} clean, {marked} marked as changing");
 }
 
