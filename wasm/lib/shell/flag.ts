@@ -10,6 +10,8 @@ interface ProcessLike {
   emitWarning?: (message: string, type: string) => void;
 }
 
+const VARIABLE = 'SANDBOX_CHECKPOINT_BEFORE_AGENT_BATCH';
+
 const host = (): ProcessLike | undefined => (globalThis as { process?: ProcessLike }).process;
 const said = new Once();
 
@@ -18,9 +20,9 @@ export function environment(): Environment {
   return host()?.env ?? {};
 }
 
-/** Says something once in a process, to whoever runs it. */
-export function warnOnce(message: string): void {
-  if (!said.first(message)) return;
+/** Says something once in a process, to whoever runs it: once for each `about`, which is the message if not given. */
+export function warnOnce(message: string, about = message): void {
+  if (!said.first(about)) return;
   const emit = host()?.emitWarning;
   if (emit === undefined) console.warn(message);
   else emit.call(host(), message, 'TurnbackWarning');
@@ -29,7 +31,8 @@ export function warnOnce(message: string): void {
 /** Whether the environment asks for checkpoints (G3). An odd value is named once in a process. */
 export function isCheckpointBeforeAgentBatchEnabled(on: Host, env: Environment = environment()): boolean {
   const { enabled, warning } = on.resolveFlag(relevant(env));
-  if (warning !== undefined) warnOnce(warning);
+  // The message also says what the value counts as, which depends on more: the value is what is named once.
+  if (warning !== undefined) warnOnce(warning, env[VARIABLE]);
   return enabled;
 }
 
@@ -44,12 +47,12 @@ function relevant(env: Environment): { SANDBOX_CHECKPOINT_BEFORE_AGENT_BATCH?: s
 /** The flag as a guard reads it, at each batch: the rule is asked again only when one of the two variables has changed. */
 export class Flag {
   readonly #host: Host;
-  readonly #warn: (warning: string) => void;
+  readonly #warn: (warning: string, value: string | undefined) => void;
   #own: string | undefined;
   #node: string | undefined;
   #answer: FlagAnswer | undefined;
 
-  constructor(host: Host, warn: (warning: string) => void) {
+  constructor(host: Host, warn: (warning: string, value: string | undefined) => void) {
     this.#host = host;
     this.#warn = warn;
   }
@@ -62,7 +65,7 @@ export class Flag {
     if (this.#answer === undefined || own !== this.#own || node !== this.#node) {
       const answer = this.#host.resolveFlag(relevant({ SANDBOX_CHECKPOINT_BEFORE_AGENT_BATCH: own, NODE_ENV: node }));
       [this.#own, this.#node, this.#answer] = [own, node, answer];
-      if (answer.warning !== undefined) this.#warn(answer.warning);
+      if (answer.warning !== undefined) this.#warn(answer.warning, own);
     }
     return this.#answer.enabled;
   }

@@ -85,10 +85,7 @@ export class ShellGuard implements Guard {
     if (gate === undefined || typeof batch !== 'object' || batch === null) return undefined;
     const { sandboxId, turnId } = batch;
     if (!isText(turnId) || !isText(sandboxId)) return undefined;
-    if (this.#probes.restored(sandboxId)) {
-      this.forget(sandboxId);
-      return undefined;
-    }
+    this.#noticeRestores(sandboxId);
     const answer = gate.passCovered(sandboxId, turnId, this.#time.now());
     return answer === undefined || answer === null ? undefined : Promise.resolve(coveredVerdict(answer));
   }
@@ -97,6 +94,8 @@ export class ShellGuard implements Guard {
     if (this.#gate === undefined) {
       return Promise.resolve(unprotected('skipped', flagEnabled ? 'no_driver' : 'flag_off'));
     }
+    // Also with the flag off: what is counted from here on belongs to the restored sandbox.
+    this.#noticeRestores(sandboxId);
     const paused = flagEnabled && this.#probes.paused();
     const { number: batch, verdict } = this.#waiting.add({ sandboxId, turnId }, signal, (given) => {
       this.#handle(() => this.#feed({ type: 'cancelled', batch: given }));
@@ -133,14 +132,16 @@ export class ShellGuard implements Guard {
   }
 
   #settled(attempt: Attempt, result: { checkpointId?: string; partial: boolean } | { error: unknown }): void {
-    const { number, sandboxId } = attempt;
-    if (this.#probes.restored(sandboxId)) this.forget(sandboxId);
-    if ('error' in result) {
-      this.#reports.attemptFailed(attempt, result.error);
-      this.#handle(() => this.#feed({ type: 'failed', attempt: number }));
-    } else {
-      this.#handle(() => this.#feed({ type: 'created', attempt: number, ...result }));
-    }
+    if ('error' in result) this.#reports.attemptFailed(attempt, result.error);
+    this.#handle(() => {
+      this.#noticeRestores(attempt.sandboxId);
+      if ('error' in result) this.#feed({ type: 'failed', attempt: attempt.number });
+      else this.#feed({ type: 'created', attempt: attempt.number, ...result });
+    });
+  }
+
+  #noticeRestores(sandboxId: string): void {
+    if (this.#gate !== undefined && this.#probes.restored(sandboxId)) this.#feed({ type: 'forgotten', sandboxId });
   }
 
   /** An event whose failure nobody could be told of. A gate that breaks must leave nobody waiting. */

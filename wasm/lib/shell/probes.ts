@@ -23,9 +23,9 @@ export class Probes {
     this.#enabled = enabled;
     this.#driver = driver;
     this.#log = log;
-    this.#flag = new Flag(host, (warning) => {
-      if (!log.heard) warnOnce(warning);
-      else if (this.#warned.first(warning))
+    this.#flag = new Flag(host, (warning, value) => {
+      if (!log.heard) warnOnce(warning, value);
+      else if (this.#warned.first(`flag ${value}`))
         log.say('warn', { variable: 'SANDBOX_CHECKPOINT_BEFORE_AGENT_BATCH' }, warning);
     });
   }
