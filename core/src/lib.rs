@@ -18,11 +18,10 @@ mod time;
 pub use comment::{CheckpointComment, CommentPrefix, InvalidPrefix};
 pub use excerpt::excerpt;
 pub use flag::{ENVIRONMENT_VARIABLE, FLAG_VARIABLE, FlagDecision, FlagReason, FlagWarning, resolve_flag};
-#[cfg(feature = "json")]
-pub use gate::GateJsonError;
 pub use gate::{
-    AttemptId, Batch, BatchId, Cover, DigestKey, DriverCheckpointId, Gate, GateError, GateOptions, Input,
-    InvalidDriverCheckpointId, Outcome, Output, Reason, Start, TimeoutReason, Verdict,
+    AttemptId, Batch, BatchId, Cover, DigestKey, DriverCheckpointId, Gate, GateError, GateJsonError,
+    GateOptions, Input, InvalidDriverCheckpointId, Outcome, Output, Reason, Start, TimeoutReason, Verdict,
+    WrongInput,
 };
 pub use ids::{CheckpointId, IdError, IdKind, MAX_NAME_BYTES, PlanId, SandboxId, TurnId};
 pub use lifecycle::{IllegalTransition, SandboxStatus, TRANSITIONS, UnknownStatus};

@@ -35,8 +35,12 @@ impl Gate {
             return;
         }
         let tally = self.ledger.take(sandbox, turn, self.now);
-        let lane = self.lanes.entry(sandbox).or_insert_with(|| Lane::new(batch.sandbox_id.clone()));
-        lane.turns.push_back(LiveTurn::new(turn, turn_id.clone(), tally));
+        if self.lanes.get(sandbox).is_none() {
+            self.lanes.insert(sandbox, Lane::new(batch.sandbox_id.clone()));
+        }
+        if let Some(lane) = self.lanes.get_mut(sandbox) {
+            lane.turns.push_back(LiveTurn::new(turn, turn_id.clone(), tally));
+        }
         self.join(batch.batch, sandbox, turn);
         self.start_next(sandbox);
     }
@@ -46,7 +50,7 @@ impl Gate {
     fn skip(&mut self, batch: &Batch) -> Option<Cover> {
         let turn_id = batch.turn_id.as_ref()?;
         let (sandbox, turn) = (self.digests.sandbox(&batch.sandbox_id), self.digests.turn(turn_id));
-        if let Some(live) = self.lanes.get_mut(&sandbox).and_then(|lane| lane.turn_mut(turn)) {
+        if let Some(live) = self.lanes.get_mut(sandbox).and_then(|lane| lane.turn_mut(turn)) {
             if batch.destructive() {
                 live.tally.before.add(1);
             }
@@ -61,7 +65,7 @@ impl Gate {
 
     /// Lets the batch wait for the turn's attempt, if one is under way or queued.
     fn join(&mut self, batch: BatchId, sandbox: SandboxKey, turn: TurnKey) -> bool {
-        let Some(live) = self.lanes.get_mut(&sandbox).and_then(|lane| lane.turn_mut(turn)) else {
+        let Some(live) = self.lanes.get_mut(sandbox).and_then(|lane| lane.turn_mut(turn)) else {
             return false;
         };
         let limit = self.now.saturating_add(self.timeout);
@@ -73,9 +77,9 @@ impl Gate {
 
     /// Starts the attempt of the sandbox's first turn, if it has none; a sandbox without turns is no longer under way.
     pub(super) fn start_next(&mut self, sandbox: SandboxKey) {
-        let Some(lane) = self.lanes.get_mut(&sandbox) else { return };
+        let Some(lane) = self.lanes.get_mut(sandbox) else { return };
         let Some(live) = lane.turns.front_mut() else {
-            self.lanes.remove(&sandbox);
+            self.lanes.remove(sandbox);
             return;
         };
         if live.attempt.is_some() {

@@ -49,7 +49,7 @@ impl Gate {
 
     /// An attempt's limit is over. Gives the sandbox whose next attempt may start.
     pub(super) fn attempt_over(&mut self, attempt: AttemptId) -> Option<SandboxKey> {
-        let sandbox = self.attempts.remove(&attempt)?;
+        let sandbox = self.attempts.remove(attempt)?;
         if let Some(live) = self.end_attempt(sandbox) {
             self.all_unprotected(sandbox, live, Reason::Unfinished);
         }
@@ -59,8 +59,8 @@ impl Gate {
 
     /// A batch's own limit is over. Gives its sandbox if another attempt may start there.
     pub(super) fn limit_over(&mut self, batch: BatchId) -> Option<SandboxKey> {
-        let &(sandbox, turn) = self.waiting.get(&batch)?;
-        let live = self.lanes.get_mut(&sandbox)?.turn_mut(turn)?;
+        let &(sandbox, turn) = self.waiting.get(batch)?;
+        let live = self.lanes.get_mut(sandbox)?.turn_mut(turn)?;
         let reason = match &mut live.attempt {
             Some(attempt) => {
                 attempt.cost_a_limit = true;
@@ -73,7 +73,7 @@ impl Gate {
 
     /// A batch's caller gave up.
     pub(super) fn cancelled(&mut self, batch: BatchId) {
-        let Some(&(sandbox, turn)) = self.waiting.get(&batch) else { return };
+        let Some(&(sandbox, turn)) = self.waiting.get(batch) else { return };
         if let Some(sandbox) = self.leave(batch, sandbox, turn, Reason::Cancelled) {
             self.start_next(sandbox);
         }
@@ -87,7 +87,7 @@ impl Gate {
         turn: TurnKey,
         reason: Reason,
     ) -> Option<SandboxKey> {
-        let live = self.lanes.get_mut(&sandbox)?.turn_mut(turn)?;
+        let live = self.lanes.get_mut(sandbox)?.turn_mut(turn)?;
         let waiter = live.leave(batch)?;
         let (deserted, attempt) = (live.waiters.is_empty(), live.attempt);
         self.dismiss(&waiter, reason, None);
@@ -96,10 +96,10 @@ impl Gate {
         }
         if let Some(Attempt { id, deadline, .. }) = attempt {
             self.deadlines.clear(deadline, Deadline::Attempt(id));
-            self.attempts.remove(&id);
+            self.attempts.remove(id);
             self.abort(id);
         }
-        let mut live = self.lanes.get_mut(&sandbox)?.remove(turn)?;
+        let mut live = self.lanes.get_mut(sandbox)?.remove(turn)?;
         if attempt.is_some_and(|attempt| attempt.cost_a_limit && !attempt.stale) {
             live.tally.failed();
         }
@@ -115,8 +115,8 @@ impl Gate {
 
     /// The driver has answered: the turn whose attempt that ends, unless the answer is void.
     fn settle(&mut self, attempt: AttemptId) -> Option<(SandboxKey, LiveTurn)> {
-        let sandbox = self.attempts.remove(&attempt)?;
-        let deadline = self.lanes.get(&sandbox)?.turns.front()?.attempt?.deadline;
+        let sandbox = self.attempts.remove(attempt)?;
+        let deadline = self.lanes.get(sandbox)?.turns.front()?.attempt?.deadline;
         self.deadlines.clear(deadline, Deadline::Attempt(attempt));
         let live = self.end_attempt(sandbox);
         if live.is_none() {
@@ -128,7 +128,7 @@ impl Gate {
     /// Takes out the sandbox's first turn, whose attempt is over. If the sandbox was restored meanwhile the turn stays
     /// first, and only the attempt is gone: the batches that wait get another.
     fn end_attempt(&mut self, sandbox: SandboxKey) -> Option<LiveTurn> {
-        let lane = self.lanes.get_mut(&sandbox)?;
+        let lane = self.lanes.get_mut(sandbox)?;
         let attempt = lane.turns.front_mut()?.attempt.take()?;
         if attempt.stale { None } else { lane.turns.pop_front() }
     }
@@ -145,7 +145,7 @@ impl Gate {
 
     /// The verdict of a batch that waited.
     fn dismiss(&mut self, waiter: &Waiter, reason: Reason, cover: Option<Cover>) {
-        self.waiting.remove(&waiter.batch);
+        self.waiting.remove(waiter.batch);
         self.deadlines.clear(waiter.limit, Deadline::Batch(waiter.batch));
         self.answer(waiter.batch, waiter.arrived, reason, cover);
     }

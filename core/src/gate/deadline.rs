@@ -1,7 +1,6 @@
-use std::collections::BTreeSet;
-
 use super::ids::{AttemptId, BatchId};
 use super::output::TimeoutReason;
+use super::sorted::Sorted;
 use crate::time::Millis;
 
 /// Something that happens when time passes. Of several at one instant the batches' come first, so that nobody is told of
@@ -28,25 +27,25 @@ impl Deadline {
 
 /// Every deadline that the gate has.
 #[derive(Debug, Default)]
-pub(super) struct Deadlines(BTreeSet<(Millis, Deadline)>);
+pub(super) struct Deadlines(Sorted<(Millis, Deadline), ()>);
 
 impl Deadlines {
     pub(super) fn set(&mut self, at: Millis, deadline: Deadline) {
-        self.0.insert((at, deadline));
+        self.0.insert((at, deadline), ());
     }
 
     pub(super) fn clear(&mut self, at: Millis, deadline: Deadline) {
-        self.0.remove(&(at, deadline));
+        self.0.remove((at, deadline));
     }
 
     /// The earliest one.
     pub(super) fn next(&self) -> Option<(Millis, TimeoutReason)> {
-        self.0.first().map(|&(at, deadline)| (at, deadline.reason()))
+        self.0.first().map(|&((at, deadline), ())| (at, deadline.reason()))
     }
 
     /// Takes out the earliest one that is due at `now`.
     pub(super) fn take_due(&mut self, now: Millis) -> Option<Deadline> {
-        let &(at, _) = self.0.first()?;
-        if at > now { None } else { self.0.pop_first().map(|(_, deadline)| deadline) }
+        let &((at, _), ()) = self.0.first()?;
+        if at > now { None } else { self.0.pop_first().map(|((_, deadline), ())| deadline) }
     }
 }

@@ -18,8 +18,6 @@ const UUID_BYTES: usize = 36;
 /// ULIDs (the local engine's), lower-case UUIDs and texts of up to 16 bytes (Fly's `v7`) take 16 bytes and no allocation;
 /// the gate remembers these for as long as it remembers the turn. Longer ones it only passes on.
 #[derive(Clone, PartialEq, Eq, Hash)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
-#[cfg_attr(feature = "serde", serde(try_from = "String", into = "String"))]
 pub struct DriverCheckpointId(Form);
 
 #[derive(Clone, PartialEq, Eq, Hash)]

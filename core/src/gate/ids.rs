@@ -2,8 +2,6 @@ use std::fmt;
 
 /// The host's number for a batch that is waiting for its verdict. Any number will do that no other waiting batch has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
-#[cfg_attr(feature = "serde", serde(transparent))]
 pub struct BatchId(u64);
 
 impl BatchId {
@@ -26,8 +24,6 @@ impl fmt::Display for BatchId {
 
 /// The gate's number for one attempt to make a checkpoint: 1 for its first, never used twice.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
-#[cfg_attr(feature = "serde", serde(transparent))]
 pub struct AttemptId(u64);
 
 impl AttemptId {

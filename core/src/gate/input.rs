@@ -6,11 +6,6 @@ use crate::ids::{SandboxId, TurnId};
 /// What happened outside the gate. As JSON: an object whose `type` is the variant's name in snake case, with the fields
 /// beside it in camel case (`js-tests/vectors/README.md` has them all).
 #[derive(Clone, Debug, PartialEq, Eq)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
-#[cfg_attr(
-    feature = "serde",
-    serde(tag = "type", rename_all = "snake_case", rename_all_fields = "camelCase", deny_unknown_fields)
-)]
 pub enum Input {
     /// A batch is about to run and asks first.
     Batch(Batch),
@@ -22,10 +17,8 @@ pub enum Input {
         /// From [`Output::Start`](super::Output::Start).
         attempt: AttemptId,
         /// What the driver calls the checkpoint, if it has ids.
-        #[cfg_attr(feature = "serde", serde(default, skip_serializing_if = "Option::is_none"))]
         checkpoint_id: Option<DriverCheckpointId>,
         /// Whether the checkpoint's coverage is incomplete.
-        #[cfg_attr(feature = "serde", serde(default))]
         partial: bool,
     },
     /// The driver could not make the checkpoint of an attempt, threw, or answered nonsense. Ignored for an attempt that is over.
@@ -56,33 +49,21 @@ pub enum Input {
 
 /// A batch that is about to run, and what its host knows about it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
-#[cfg_attr(feature = "serde", serde(rename_all = "camelCase", deny_unknown_fields))]
 pub struct Batch {
     /// The host's number for it.
     pub batch: BatchId,
     /// The sandbox that it will work in.
     pub sandbox_id: SandboxId,
     /// The turn that it belongs to, if the host knows it (G7, G11).
-    #[cfg_attr(feature = "serde", serde(default, skip_serializing_if = "Option::is_none"))]
     pub turn_id: Option<TurnId>,
     /// Whether the flag is on (G3), read now. On if JSON does not say.
-    #[cfg_attr(feature = "serde", serde(default = "yes"))]
     pub flag_enabled: bool,
     /// Whether the store is paused (C17), read now. Not if JSON does not say.
-    #[cfg_attr(feature = "serde", serde(default))]
     pub paused: bool,
     /// Whether there is a driver (G7). There is if JSON does not say.
-    #[cfg_attr(feature = "serde", serde(default = "yes"))]
     pub has_driver: bool,
     /// Whether its command is proven to change nothing and the host wants no checkpoint then (G14). Not if JSON does not say.
-    #[cfg_attr(feature = "serde", serde(default))]
     pub read_only: bool,
-}
-
-#[cfg(feature = "serde")]
-const fn yes() -> bool {
-    true
 }
 
 impl Batch {

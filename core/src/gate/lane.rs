@@ -2,6 +2,7 @@ use std::collections::VecDeque;
 
 use super::digest::TurnKey;
 use super::ids::{AttemptId, BatchId};
+use super::sorted::Sorted;
 use super::turn::Tally;
 use crate::ids::{SandboxId, TurnId};
 use crate::time::Millis;
@@ -92,13 +93,13 @@ pub(super) struct Attempt {
 /// The attempts that were aborted and whose drivers have not answered: the last 1,024. A success of an older one is not
 /// asked to be deleted; retention will do that.
 #[derive(Debug, Default)]
-pub(super) struct Aborted(std::collections::BTreeSet<AttemptId>);
+pub(super) struct Aborted(Sorted<AttemptId, ()>);
 
 impl Aborted {
     const MOST: usize = 1024;
 
     pub(super) fn insert(&mut self, attempt: AttemptId) {
-        self.0.insert(attempt);
+        self.0.insert(attempt, ());
         if self.0.len() > Self::MOST {
             self.0.pop_first();
         }
@@ -106,6 +107,6 @@ impl Aborted {
 
     /// Whether it was there; it no longer is.
     pub(super) fn remove(&mut self, attempt: AttemptId) -> bool {
-        self.0.remove(&attempt)
+        self.0.remove(attempt).is_some()
     }
 }

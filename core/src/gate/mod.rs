@@ -8,18 +8,16 @@ mod driver_checkpoint;
 mod error;
 mod ids;
 mod input;
-#[cfg(feature = "json")]
 mod json;
 mod lane;
 mod ledger;
 mod output;
 mod reason;
+mod sorted;
 mod turn;
 mod verdict;
-#[cfg(feature = "serde")]
-mod wire;
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::VecDeque;
 
 use deadline::{Deadline, Deadlines};
 pub use digest::DigestKey;
@@ -28,12 +26,12 @@ pub use driver_checkpoint::{DriverCheckpointId, InvalidDriverCheckpointId};
 pub use error::GateError;
 pub use ids::{AttemptId, BatchId};
 pub use input::{Batch, Input};
-#[cfg(feature = "json")]
-pub use json::GateJsonError;
+pub use json::{GateJsonError, WrongInput};
 use lane::{Aborted, Lane};
 use ledger::Ledger;
 pub use output::{Output, Start, TimeoutReason};
 pub use reason::{Outcome, Reason};
+use sorted::Sorted;
 pub use verdict::{Cover, Verdict};
 
 use crate::comment::CommentPrefix;
@@ -108,10 +106,10 @@ pub struct Gate {
     now: Millis,
     last_attempt: AttemptId,
     ledger: Ledger,
-    lanes: BTreeMap<SandboxKey, Lane>,
-    waiting: BTreeMap<BatchId, (SandboxKey, TurnKey)>,
+    lanes: Sorted<SandboxKey, Lane>,
+    waiting: Sorted<BatchId, (SandboxKey, TurnKey)>,
     /// The attempts under way.
-    attempts: BTreeMap<AttemptId, SandboxKey>,
+    attempts: Sorted<AttemptId, SandboxKey>,
     aborted: Aborted,
     deadlines: Deadlines,
     next_sweep: Option<Millis>,
@@ -128,9 +126,9 @@ impl Gate {
             now: Millis::EPOCH,
             last_attempt: AttemptId::new(0),
             ledger: Ledger::default(),
-            lanes: BTreeMap::new(),
-            waiting: BTreeMap::new(),
-            attempts: BTreeMap::new(),
+            lanes: Sorted::default(),
+            waiting: Sorted::default(),
+            attempts: Sorted::default(),
             aborted: Aborted::default(),
             deadlines: Deadlines::default(),
             next_sweep: None,
@@ -144,7 +142,7 @@ impl Gate {
     /// [`GateError::BatchInUse`] when a batch comes under the number of one that waits. Nothing changed then.
     pub fn handle(&mut self, input: &Input, now: Millis) -> Result<(), GateError> {
         if let Input::Batch(batch) = input
-            && self.waiting.contains_key(&batch.batch)
+            && self.waiting.get(batch.batch).is_some()
         {
             return Err(GateError::BatchInUse { batch: batch.batch });
         }
@@ -159,7 +157,7 @@ impl Gate {
             Input::Cancelled { batch } => self.cancelled(*batch),
             Input::Released { sandbox_id, turn_id } => {
                 let (sandbox, turn) = (self.digests.sandbox(sandbox_id), self.digests.turn(turn_id));
-                match self.lanes.get_mut(&sandbox).and_then(|lane| lane.turn_mut(turn)) {
+                match self.lanes.get_mut(sandbox).and_then(|lane| lane.turn_mut(turn)) {
                     Some(live) => live.release(),
                     None => self.ledger.release(sandbox, turn, self.now),
                 }
@@ -243,7 +241,7 @@ impl Gate {
 
     fn forgotten(&mut self, sandbox: SandboxKey) {
         self.ledger.forget(sandbox);
-        for live in self.lanes.get_mut(&sandbox).into_iter().flat_map(|lane| &mut lane.turns) {
+        for live in self.lanes.get_mut(sandbox).into_iter().flat_map(|lane| &mut lane.turns) {
             live.tally = turn::Tally::default();
             // A release that came before may have been for a batch from before the restore.
             live.released = 0;

@@ -6,11 +6,6 @@ use crate::time::Millis;
 
 /// What the host has to do. As JSON: like [`Input`](super::Input).
 #[derive(Clone, Debug, PartialEq, Eq)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize))]
-#[cfg_attr(
-    feature = "serde",
-    serde(tag = "type", rename_all = "snake_case", rename_all_fields = "camelCase")
-)]
 pub enum Output {
     /// Ask the driver for a checkpoint, and say [`Input::Created`](super::Input::Created) or
     /// [`Input::Failed`](super::Input::Failed) when it has answered.
@@ -42,8 +37,6 @@ pub enum Output {
 
 /// An attempt to make a checkpoint.
 #[derive(Clone, Debug, PartialEq, Eq)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize))]
-#[cfg_attr(feature = "serde", serde(rename_all = "camelCase"))]
 pub struct Start {
     /// The gate's number for it.
     pub attempt: AttemptId,
@@ -62,8 +55,6 @@ pub struct Start {
 
 /// What a [`Output::Timeout`] is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize))]
-#[cfg_attr(feature = "serde", serde(rename_all = "snake_case"))]
 pub enum TimeoutReason {
     /// A batch's limit ends.
     BatchLimit,
@@ -71,4 +62,15 @@ pub enum TimeoutReason {
     AttemptLimit,
     /// A sandbox has been unused for 24 hours (G8). Nobody waits for this one: a host may let it lie until it has other news.
     Sweep,
+}
+
+impl TimeoutReason {
+    /// The reason's name in TypeScript and in logs, for instance `batch_limit`.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::BatchLimit => "batch_limit",
+            Self::AttemptLimit => "attempt_limit",
+            Self::Sweep => "sweep",
+        }
+    }
 }

@@ -6,8 +6,6 @@ use crate::time::MillisSpan;
 /// The gate's answer to one batch (G9). The batch may run; whether it must not (`onFailure: 'block'`, a denial) is the
 /// host's business, who then says [`Input::Released`](super::Input::Released).
 #[derive(Clone, Debug, PartialEq, Eq)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize))]
-#[cfg_attr(feature = "serde", serde(into = "super::wire::FlatVerdict"))]
 pub struct Verdict {
     /// Which batch.
     pub batch: BatchId,
