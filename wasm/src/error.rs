@@ -1,4 +1,4 @@
-use turnback_core::{IdError, InvalidPrefix, UnknownStatus};
+use turnback_core::{GateJsonError, IdError, InvalidPrefix, UnknownStatus};
 use wasm_bindgen::prelude::*;
 
 #[wasm_bindgen]
@@ -20,6 +20,13 @@ pub(crate) struct Refused {
     code: &'static str,
 }
 
+impl Refused {
+    /// An argument that cannot be used.
+    pub(crate) fn argument(message: String) -> Self {
+        Self { message, code: "INVALID_ARGUMENT" }
+    }
+}
+
 impl From<Refused> for JsValue {
     fn from(refused: Refused) -> Self {
         let exception = JsException::new(&refused.message);
@@ -38,4 +45,4 @@ macro_rules! refused_from {
     )*};
 }
 
-refused_from!(IdError, InvalidPrefix, UnknownStatus);
+refused_from!(GateJsonError, IdError, InvalidPrefix, UnknownStatus);

@@ -4,9 +4,11 @@
 //! types first; what is refused here comes out as an exception with a `code`.
 
 mod error;
+mod gate;
 mod lifecycle;
 mod policy;
 
+pub use gate::Gate;
 pub use lifecycle::{allowed_transitions, is_legal_transition};
 pub use policy::{
     CommentParts, FlagDecision, checkpoint_comment, parse_checkpoint_comment, resolve_flag, should_checkpoint,
