@@ -213,8 +213,8 @@ pub fn damage(root: &Path) {
     set_mtime(&root.join("times/dir"), 2, 2);
     set_xattr(&root.join("attributes/file"), "user.colour", b"blue");
     set_xattr(&root.join("attributes/file"), "user.more", b"1");
-    let _ = rustix::fs::lremovexattr(&root.join("attributes"), "user.on-directory");
-    let _ = rustix::fs::lremovexattr(&root.join("attributes/shared"), "system.posix_acl_access");
+    let _ = rustix::fs::lremovexattr(root.join("attributes"), "user.on-directory");
+    let _ = rustix::fs::lremovexattr(root.join("attributes/shared"), "system.posix_acl_access");
     let _ = rustix::fs::lremovexattr(root, "user.on-root");
     for (path, mode) in [("modes/setuid", 0o755), ("modes/setgid", 0o640), ("modes/all", 0o700)] {
         if is_root() {

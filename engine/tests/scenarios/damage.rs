@@ -106,10 +106,12 @@ fn each_flipped_byte_is_found() {
     assert!(harmless < 10, "{harmless} flips of a pack went unnoticed");
 }
 
+type Attempt<'a> = &'a dyn Fn(&Path);
+
 #[test]
 fn cut_off_missing_replaced() {
     for name in ["record", "objects.index", "objects.pack"] {
-        let attempts: [(&str, &dyn Fn(&Path)); 7] = [
+        let attempts: [(&str, Attempt<'_>); 7] = [
             ("empty", &|p| fs::write(p, "").unwrap()),
             ("zeros", &|p| {
                 let length = fs::metadata(p).unwrap().len();

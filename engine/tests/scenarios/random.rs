@@ -122,7 +122,7 @@ fn change(root: &Path, step: &Step) {
 
 fn sequence(steps: &[Step]) {
     // Half of them on the disk's file system, half on that of memory: their timestamps and holes differ.
-    let place = if steps.len() % 2 == 0 { Place::default() } else { Place::in_memory() };
+    let place = if steps.len().is_multiple_of(2) { Place::default() } else { Place::in_memory() };
     let mut known: Vec<(CheckpointId, Tree)> = Vec::new();
     let mut last: Option<(CheckpointId, Tree)> = None;
     for step in steps {
