@@ -168,6 +168,14 @@ pub fn build(root: &Path, outside: &Path) {
     set_mtime(root, 1_000_000_000, 5);
 }
 
+/// Removes the root; a plain user first has to open the directories that are read-only.
+pub fn lose(root: &Path) {
+    for path in ["locked", "locked/inside"] {
+        chmod(&root.join(path), 0o755);
+    }
+    fs::remove_dir_all(root).unwrap();
+}
+
 /// Changes something of every kind. What is left has new files, lost ones, other types, other metadata.
 pub fn damage(root: &Path) {
     chmod(&root.join("locked"), 0o755);

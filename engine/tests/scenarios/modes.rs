@@ -5,7 +5,7 @@ use std::os::unix::fs::PermissionsExt;
 
 use rustix::fs::Mode;
 
-use crate::common::everything::{build, damage};
+use crate::common::everything::{build, damage, lose};
 use crate::common::place::{Place, files_beneath, open};
 use crate::common::process::{child, run, task};
 
@@ -42,7 +42,7 @@ fn under_a_umask() {
     place.manager.set_label(first, Some("name")).unwrap();
     place.create();
     let report = place.rollback(first);
-    fs::remove_dir_all(place.root()).unwrap();
+    lose(&place.root());
     place.rollback(report.undo_checkpoint_id.unwrap());
     place.manager.delete(first).unwrap();
     // Enough changes for the stat cache to be rewritten whole.

@@ -4,7 +4,7 @@ use std::fs;
 
 use turnback_engine::{Code, Context, RollbackRequest};
 
-use crate::common::everything::build;
+use crate::common::everything::{build, lose};
 use crate::common::picture::same;
 use crate::common::place::{Place, code, exact};
 
@@ -15,7 +15,7 @@ fn a_deleted_root_is_recreated_again_and_again() {
     let before = place.tree();
     let first = place.create().checkpoint_id;
     for round in 0..3 {
-        fs::remove_dir_all(place.root()).unwrap();
+        lose(&place.root());
         let report = place.rollback(first);
         assert!(report.root_recreated, "round {round}");
         assert_eq!(report.undo_checkpoint_id, None);
