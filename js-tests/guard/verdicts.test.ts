@@ -1,4 +1,5 @@
 // G1, G4–G6, G8–G10, C17: what the guard says, with a driver and a clock that the test moves.
+import { getEventListeners } from 'node:events';
 import { describe, expect, it } from 'vitest';
 import { FakeClock, FakeDriver, noUnhandledRejections, PACKAGES, scene, settled, watch } from './support.js';
 
@@ -377,7 +378,6 @@ describe.each(PACKAGES)('the guard over the %s gate', (_, turnback) => {
 
     it('that fires afterwards changes nothing, and no listener stays on it', async () => {
       const { guard, driver } = scene(turnback);
-      const { getEventListeners } = await import('node:events');
       const controller = new AbortController();
       const asked = guard.beforeBatch({ sandboxId: 's', turnId: 't', signal: controller.signal });
       driver.last.succeed();

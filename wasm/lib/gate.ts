@@ -1,3 +1,4 @@
+import { refusing } from './error.js';
 import { policy } from './loader.js';
 import type { Gate, GateSettings } from './shell/index.js';
 
@@ -10,5 +11,5 @@ interface Gates {
  * native code.
  */
 export function openGate({ timeoutMs, prefix, digestKey }: GateSettings): Gate {
-  return new (policy() as unknown as Gates).Gate(timeoutMs, prefix, digestKey);
+  return refusing('prefix', () => new (policy() as unknown as Gates).Gate(timeoutMs, prefix, digestKey));
 }

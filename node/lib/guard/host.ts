@@ -2,7 +2,7 @@
 import { createRequire } from 'node:module';
 import type { Gate, GateSettings, Host } from 'turnback-policy/shell';
 import { type Addon, addonIfAny } from '../addon.js';
-import { TurnbackError } from '../errors.js';
+import { invalidArgument, TurnbackError } from '../errors.js';
 import { unwrap } from '../failure.js';
 import type { Failure } from '../native.js';
 import { resolveFlag } from '../policy.js';
@@ -28,11 +28,23 @@ interface NativeGates {
 }
 
 function native(addon: Addon, { timeoutMs, prefix, digestKey }: GateSettings): Gate {
-  const gate = new (addon as unknown as NativeGates).Gate(timeoutMs, prefix, digestKey);
+  const gate = open(() => new (addon as unknown as NativeGates).Gate(timeoutMs, prefix, digestKey));
   return {
     handle: (input, nowMs) => unwrap(gate.handle(input, nowMs)),
     passCovered: (sandboxId, turnId, nowMs) => gate.passCovered(sandboxId, turnId, nowMs),
   };
+}
+
+/** A constructor of the addon can only throw: what it refuses becomes an error of this package. */
+function open<T>(make: () => T): T {
+  try {
+    return make();
+  } catch (error) {
+    if (error instanceof Error && 'code' in error && error.code === 'INVALID_ARGUMENT') {
+      throw invalidArgument('options.prefix', error.message);
+    }
+    throw error;
+  }
 }
 
 function portable(settings: GateSettings): Gate {

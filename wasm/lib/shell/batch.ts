@@ -19,6 +19,19 @@ export function isText(value: unknown): value is string {
   return typeof value === 'string' && !LONE_SURROGATE.test(value);
 }
 
+/** Whether both ids are well-formed texts, remembered for the last pair: a turn's batches come one after the other (W8). */
+export class TextPair {
+  #first: unknown;
+  #second: unknown;
+
+  both(first: unknown, second: unknown): boolean {
+    if (first === this.#first && second === this.#second && second !== undefined) return true;
+    if (!isText(first) || !isText(second)) return false;
+    [this.#first, this.#second] = [first, second];
+    return true;
+  }
+}
+
 /** The batch, or an error that says what is wrong with it. The lengths of the ids are the gate's to check. */
 export function checkedBatch(host: Host, given: unknown): Batch {
   const refuse = (argument: string, message: string) =>

@@ -1,5 +1,5 @@
 import { type Attempt, Attempts } from './attempt.js';
-import { type Batch, checkedBatch, isText } from './batch.js';
+import { type Batch, checkedBatch, TextPair } from './batch.js';
 import { Elapsed, SYSTEM_CLOCK } from './clock.js';
 import { isInvalidArgument, required } from './error.js';
 import type { Gate, GateVerdict, Input, Output, Start, Timeout } from './gate.js';
@@ -8,7 +8,7 @@ import { SafeLog } from './log.js';
 import type { CheckedOptions } from './options.js';
 import { Probes } from './probes.js';
 import { Reports } from './report.js';
-import { coveredVerdict, unprotected, type Verdict, verdictOf } from './verdict.js';
+import { CoveredVerdicts, unprotected, type Verdict, verdictOf } from './verdict.js';
 import { Waiting } from './waiting.js';
 
 /** Makes at most one checkpoint a turn, before its first batch; shared, bounded, never in the way (G1–G10). */
@@ -40,6 +40,8 @@ export class ShellGuard implements Guard {
   readonly #waiting = new Waiting();
   readonly #attempts: Attempts | undefined;
   readonly #reports: Reports;
+  readonly #texts = new TextPair();
+  readonly #coveredVerdicts = new CoveredVerdicts();
   readonly #outputs: Output[] = [];
   #performing = false;
   #alarm: { at: number; cancel: () => void } | undefined;
@@ -84,10 +86,10 @@ export class ShellGuard implements Guard {
     const gate = this.#gate;
     if (gate === undefined || typeof batch !== 'object' || batch === null) return undefined;
     const { sandboxId, turnId } = batch;
-    if (!isText(turnId) || !isText(sandboxId)) return undefined;
+    if (!this.#texts.both(sandboxId, turnId)) return undefined;
     this.#noticeRestores(sandboxId);
-    const answer = gate.passCovered(sandboxId, turnId, this.#time.now());
-    return answer === undefined || answer === null ? undefined : Promise.resolve(coveredVerdict(answer));
+    const answer = gate.passCovered(sandboxId, turnId as string, this.#time.now());
+    return answer === undefined || answer === null ? undefined : this.#coveredVerdicts.of(answer);
   }
 
   #ask({ sandboxId, turnId, signal }: Batch, flagEnabled: boolean): Promise<Verdict> {
