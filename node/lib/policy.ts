@@ -9,7 +9,8 @@ import { invalidArgument, isTurnbackError } from './errors.js';
 import { unwrap } from './failure.js';
 import type { Failure } from './native.js';
 
-export { CHECKPOINT_TIMEOUT_MS } from 'turnback-policy/shell';
+/** How long a checkpoint before a batch may take before the batch runs without it (G5, G7). */
+export const CHECKPOINT_TIMEOUT_MS = 10_000;
 
 /** Where a sandbox stands in its life (S2). */
 export type SandboxStatus = 'PENDING' | 'CREATED' | 'ACTIVE' | 'COMMITTED' | 'ROLLED_BACK' | 'ERRORED' | 'CLEANED_UP';

@@ -1,5 +1,5 @@
 /** The driver for directories of this machine: the engine's own checkpoints (G12). */
-import { attemptFacts } from 'turnback-policy/shell';
+import type { AttemptFacts } from 'turnback-policy/shell';
 import { options } from '../check.js';
 import { invalidArgument } from '../errors.js';
 import type { CheckpointManager } from '../manager.js';
@@ -21,6 +21,12 @@ export type LocalDriver = Required<Driver>;
 
 const { exclude, excludeIgnored, maxFileBytes, maxFiles, allowBroad } = CREATE;
 const OPTIONS = { exclude, excludeIgnored, maxFileBytes, maxFiles, allowBroad, planId: nameId };
+
+/** Where the guard's shell keeps what it knows of an attempt (`wasm/lib/shell/driver.ts`). */
+const ATTEMPT = Symbol.for('turnback.attempt');
+interface Attempted {
+  [ATTEMPT]: AttemptFacts;
+}
 
 /** The longest deadline that the engine takes, in milliseconds. */
 const MAX_DEADLINE_MS = 2 ** 31 - 1;
@@ -46,7 +52,7 @@ export function localDriver(manager: CheckpointManager, target: Path, driverOpti
   return {
     async createCheckpoint({ comment, signal }) {
       if (!workspace.known) await workspace.learn(manager.sandboxIdOf(directory));
-      const { turnId, late, limitMs } = attemptFacts(signal) ?? {};
+      const { turnId, late, limitMs } = (signal as Partial<Attempted>)[ATTEMPT] ?? {};
       const metadata = {
         comment,
         ...(turnId === undefined ? {} : { turnId }),

@@ -1,12 +1,6 @@
 /** The guard: at most one checkpoint a turn, before its first batch; shared, bounded, never in the way (G1–G11). */
-import {
-  type Batch,
-  type Environment,
-  type Guard,
-  type GuardOptions,
-  shellOf,
-  type Verdict,
-} from 'turnback-policy/shell';
+import { createRequire } from 'node:module';
+import type { Batch, Environment, Guard, GuardOptions, Shell, Verdict } from 'turnback-policy/shell';
 import { HOST } from './host.js';
 
 export type {
@@ -20,7 +14,15 @@ export type {
   Verdict,
 } from 'turnback-policy/shell';
 
-const shell = shellOf(HOST);
+let loaded: Shell | undefined;
+
+/** The shell is in the other package, and loaded when it is first used: an import that is never used costs nothing (W9). */
+function shell(): Shell {
+  loaded ??= (
+    createRequire(import.meta.url)('turnback-policy/shell') as typeof import('turnback-policy/shell')
+  ).shellOf(HOST);
+  return loaded;
+}
 
 /**
  * A guard for the sandboxes of one driver.
@@ -28,7 +30,7 @@ const shell = shellOf(HOST);
  * @throws TurnbackError `INVALID_ARGUMENT` for options that can never be right
  */
 export function createGuard(options: GuardOptions): Guard {
-  return shell.createGuard(options);
+  return shell().createGuard(options);
 }
 
 /**
@@ -39,7 +41,7 @@ export function createGuard(options: GuardOptions): Guard {
  * @throws TurnbackError `INVALID_ARGUMENT` for deps that can never be right; `CHECKPOINT_REQUIRED` with `onFailure: 'block'`
  */
 export function maybeCheckpointBeforeBatch(deps: GuardOptions | null | undefined, batch: Batch): Promise<Verdict> {
-  return shell.maybeCheckpointBeforeBatch(deps, batch);
+  return shell().maybeCheckpointBeforeBatch(deps, batch);
 }
 
 /**
@@ -47,7 +49,7 @@ export function maybeCheckpointBeforeBatch(deps: GuardOptions | null | undefined
  * tick, and free again when the attempt has settled.
  */
 export function coalesceCheckpointAttempt<T>(key: string, attempt: () => Promise<T>): Promise<T> {
-  return shell.coalesceCheckpointAttempt(key, attempt);
+  return shell().coalesceCheckpointAttempt(key, attempt);
 }
 
 /**
@@ -57,7 +59,7 @@ export function coalesceCheckpointAttempt<T>(key: string, attempt: () => Promise
  * @throws TurnbackError `INVALID_ARGUMENT` when `context` is no object
  */
 export function turnIdOf(context: object): string {
-  return shell.turnIdOf(context);
+  return shell().turnIdOf(context);
 }
 
 /**
@@ -65,5 +67,5 @@ export function turnIdOf(context: object): string {
  * otherwise they are on outside production. Any other value is named in a process warning, once.
  */
 export function isCheckpointBeforeAgentBatchEnabled(env?: Environment): boolean {
-  return shell.isCheckpointBeforeAgentBatchEnabled(env);
+  return shell().isCheckpointBeforeAgentBatchEnabled(env);
 }

@@ -43,16 +43,12 @@ export interface AttemptFacts {
   readonly limitMs: number;
 }
 
-const facts = new WeakMap<AbortSignal, AttemptFacts>();
+/** Where an attempt's signal keeps its {@link AttemptFacts}: the same in every copy of the packages. */
+export const ATTEMPT: unique symbol = Symbol.for('turnback.attempt') as never;
 
-/** Keeps an attempt's facts for {@link attemptFacts}. */
+/** Keeps an attempt's facts on its signal, which is the guard's own. */
 export function noteAttempt(signal: AbortSignal, attempt: AttemptFacts): void {
-  facts.set(signal, attempt);
-}
-
-/** The facts of the attempt that this signal belongs to; `undefined` if it is no guard's own. */
-export function attemptFacts(signal: AbortSignal): AttemptFacts | undefined {
-  return facts.get(signal);
+  Object.defineProperty(signal, ATTEMPT, { value: attempt });
 }
 
 /** What became of an attempt: a checkpoint, or what went wrong. */

@@ -14,7 +14,7 @@ import type { Verdict } from './verdict.js';
 
 export type { Batch } from './batch.js';
 export type { GuardClock } from './clock.js';
-export { type AttemptFacts, attemptFacts, type Driver, type DriverAnswer, type DriverRequest } from './driver.js';
+export type { AttemptFacts, Driver, DriverAnswer, DriverRequest } from './driver.js';
 export type { Environment } from './flag.js';
 export type { Gate, GateSettings, Outcome } from './gate.js';
 export type { Guard } from './guard.js';

@@ -1,8 +1,17 @@
 import type { Host } from './host.js';
 
-/** Beside the objects, not on them: a frozen context works, and a copy of a context is another turn. */
-const stamps = new WeakMap<object, string>();
+const STAMPS: unique symbol = Symbol.for('turnback.turns') as never;
 let made = 0;
+
+/**
+ * Beside the objects, not on them: a frozen context works, and a copy of a context is another turn. One table for all copies
+ * of the packages in a realm, so that a turn has one id whomever is asked.
+ */
+function stamps(): WeakMap<object, string> {
+  const realm = globalThis as { [STAMPS]?: WeakMap<object, string> };
+  if (realm[STAMPS] === undefined) Object.defineProperty(realm, STAMPS, { value: new WeakMap() });
+  return realm[STAMPS] ?? new WeakMap();
+}
 
 /**
  * The turn of a run's context object: its own `turnId`, if that is a text that is not empty; otherwise an id that is made
@@ -18,10 +27,10 @@ export function turnIdOf(host: Host, context: object): string {
   }
   const explicit = explicitId(context);
   if (explicit !== undefined) return explicit;
-  let id = stamps.get(context);
+  let id = stamps().get(context);
   if (id === undefined) {
     id = fresh();
-    stamps.set(context, id);
+    stamps().set(context, id);
   }
   return id;
 }
