@@ -17,6 +17,11 @@ describe('what is refused is refused before the guard is asked', () => {
     ['a number for a directory', { sandbox: 5 }, /options.sandbox is neither/],
     ['half a sandbox', { sandbox: { id: 'x' } }, /options.sandbox is neither/],
     ['a sandbox with an empty id', { sandbox: { id: '', enter: async () => '/' } }, /sandbox.id has 0 bytes/],
+    [
+      'a sandbox whose id is two lines',
+      { sandbox: { id: 'a\nb', enter: async () => '/' } },
+      /sandbox.id holds control/,
+    ],
     ['an empty path', { sandbox: '' }, /options.sandbox is empty/],
     ['a path with NUL', { sandbox: '/tmp/\0' }, /options.sandbox holds a NUL/],
     ['no command', { command: undefined }, /options.command is missing: pass a string/],

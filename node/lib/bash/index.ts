@@ -6,5 +6,4 @@ export type {
   OutputChunk,
   RunBashOptions,
   RunBashResult,
-  Verdict,
 } from './types.js';

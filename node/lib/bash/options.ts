@@ -1,6 +1,7 @@
 /** The options of `runBash`, all checked before anything is looked at or asked. */
 import { type Check, callback, deadline, options, record, signal, text, whole } from '../check.js';
 import { invalidArgument } from '../errors.js';
+import { nameId } from '../options.js';
 import { absolute } from '../paths.js';
 import { LIMITS } from './limits.js';
 import type { CommandGuard, CommandSandbox, OutputChunk, RunBashOptions } from './types.js';
@@ -13,7 +14,7 @@ const target: Check<Target> = (name, value) => {
   if (typeof value === 'object' && value !== null) {
     const { id, enter } = value as Partial<CommandSandbox>;
     if (typeof id === 'string' && typeof enter === 'function') {
-      limited(LIMITS.sandboxIdBytes)(`${name}.id`, id);
+      nameId(`${name}.id`, id);
       return { sandbox: value as CommandSandbox };
     }
   }

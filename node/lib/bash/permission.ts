@@ -1,4 +1,5 @@
-import type { CommandGuard, Verdict } from './types.js';
+import type { Verdict } from '../guard/index.js';
+import type { CommandGuard } from './types.js';
 import { untilAborted } from './waits.js';
 import { warn } from './warning.js';
 

@@ -1,4 +1,5 @@
 /** What `runBash` takes and gives. */
+import type { Guard, Verdict } from '../guard/index.js';
 
 /** What `runBash` needs of a sandbox. */
 export interface CommandSandbox {
@@ -8,24 +9,11 @@ export interface CommandSandbox {
   enter(): Promise<string>;
 }
 
-/** What the guard says about a batch (G9). */
-export interface Verdict {
-  readonly outcome: 'created' | 'joined' | 'already_covered' | 'skipped' | 'failed' | 'timed_out';
-  readonly protected: boolean;
-  readonly late: boolean;
-  readonly partial: boolean;
-  readonly reason: string;
-  readonly checkpointId?: string;
-  readonly durationMs: number;
-}
-
-/** What `runBash` needs of a guard. */
-export interface CommandGuard {
-  /** Called before the command. If it rejects, the command does not run, and the guard has given the turn's slot back itself. */
-  beforeBatch(batch: { sandboxId: string; turnId?: string; command?: string; signal?: AbortSignal }): Promise<Verdict>;
-  /** Called once if the command did not run after the guard let it pass (G8, F29). */
-  release(batch: { sandboxId: string; turnId: string }): void;
-}
+/**
+ * What `runBash` needs of a guard. If `beforeBatch` rejects, the command does not run, and the guard has given the turn's
+ * slot back itself; `release` is called once if the command did not run after the guard let it pass (G8, F29).
+ */
+export type CommandGuard = Pick<Guard, 'beforeBatch' | 'release'>;
 
 /** A piece of output, as it comes. It may end in the middle of a character. */
 export interface OutputChunk {
