@@ -302,6 +302,28 @@ describe.each(PACKAGES)('over the %s gate', (_, turnback) => {
   });
 });
 
+describe.each(PACKAGES)('a clock that breaks, over the %s gate', (_, turnback) => {
+  it.each<[string, () => unknown]>([
+    ['throws', throws('clock')],
+    ['gives no number', () => 'noon'],
+    ['gives infinity', () => Number.POSITIVE_INFINITY],
+  ])('%s for the time: the batch passes', async (_name, now) => {
+    const clock = Object.assign(new FakeClock(), { now: now as () => number });
+    const { batch, driver } = scene(turnback, { clock });
+    const asked = batch('t');
+    driver.calls[0]?.succeed();
+    expect(['created', 'failed']).toContain((await asked).outcome);
+  });
+
+  it('throws when it is to wake: the batch passes, the driver is told to stop', async () => {
+    const clock = Object.assign(new FakeClock(), { schedule: throws('clock') });
+    const { batch, driver, log } = scene(turnback, { clock });
+    expect(await batch('t')).toMatchObject({ outcome: 'failed', reason: 'guard_failed' });
+    expect(driver.last.signal.aborted).toBe(true);
+    expect(log.lines.map(({ level }) => level)).toEqual(['error']);
+  });
+});
+
 describe('a gate that breaks', () => {
   const broken = (at: string, options: GuardOptions = {}) => {
     const [driver, log, clock] = [new FakeDriver(), new FakeLog(), new FakeClock()];

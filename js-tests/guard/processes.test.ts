@@ -54,18 +54,18 @@ function agent(store: string, workspace: string, turns: number, name: string): A
 
 const ONE_TURN = JSON.stringify(['created', ...Array(7).fill('joined')]);
 
-it('eight processes with a workspace each: each turn of each gets exactly one checkpoint', async () => {
+it('twenty processes with a workspace each: each turn of each gets exactly one checkpoint', async () => {
   const home = temporary();
   const store = join(home, 'store');
-  const agents = Array.from({ length: 8 }, (_, at) => {
-    return agent(store, write(join(home, `w${at}`), { 'a.txt': `${at}` }), 10, `agent${at}`);
+  const agents = Array.from({ length: 20 }, (_, at) => {
+    return agent(store, write(join(home, `w${at}`), { 'a.txt': `${at}` }), 3, `agent${at}`);
   });
   for (const { ended, lines } of agents) {
     expect(await ended).toBe(0);
-    expect(lines).toEqual(Array(10).fill(ONE_TURN));
+    expect(lines).toEqual(Array(3).fill(ONE_TURN));
   }
   await using manager = await CheckpointManager.open({ store });
-  expect(await manager.listCheckpoints()).toHaveLength(80);
+  expect(await manager.listCheckpoints()).toHaveLength(60);
   expect(await manager.verify()).toMatchObject({ ok: true });
 });
 

@@ -28,6 +28,9 @@ interface Attempted {
   [ATTEMPT]: AttemptFacts;
 }
 
+/** How much later than the guard's signal the engine's own deadline is: the guard's answer comes first. */
+const BEHIND_MS = 100;
+
 /** The longest deadline that the engine takes, in milliseconds. */
 const MAX_DEADLINE_MS = 2 ** 31 - 1;
 
@@ -58,8 +61,8 @@ export function localDriver(manager: CheckpointManager, target: Path, driverOpti
         ...(turnId === undefined ? {} : { turnId }),
         ...(late ? { late: 'true' } : {}),
       };
-      // Besides the signal: while a script blocks the event loop, no signal fires.
-      const deadlineMs = limitMs === undefined ? undefined : Math.min(Math.max(1, limitMs), MAX_DEADLINE_MS);
+      // Besides the signal and behind it: while a script blocks the event loop, no signal fires.
+      const deadlineMs = limitMs === undefined ? undefined : Math.min(limitMs + BEHIND_MS, MAX_DEADLINE_MS);
       const made = await manager.createCheckpoint(directory, planId, 'pre_batch', metadata, {
         ...scope,
         signal,

@@ -127,10 +127,10 @@ export class ShellGuard implements Guard {
     if (this.#gate === undefined) return;
     try {
       this.#feed(input());
-      this.#perform();
     } catch (error) {
       this.#log.say('warn', { err: error }, `guard.${method} was not understood; nothing was changed`);
     }
+    this.#handle(() => {});
   }
 
   #settled(attempt: Attempt, result: { checkpointId?: string; partial: boolean } | { error: unknown }): void {
