@@ -290,6 +290,14 @@ describe.each(PACKAGES)('the guard over the %s gate', (_, turnback) => {
       expect(await reason(guard.beforeBatch({ sandboxId: 's', turnId: 'u', signal }))).toBe('cancelled');
     });
 
+    it('blocks five thousand batches at once', async () => {
+      const { batch, driver } = scene(turnback, { onFailure: 'block' });
+      const all = Promise.allSettled(Array.from({ length: 5_000 }, () => batch('t')));
+      driver.last.fail(new Error('no'));
+      const reasons = (await all).map((one) => (one.status === 'rejected' ? one.reason.details.verdict.reason : 'ran'));
+      expect(new Set(reasons)).toEqual(new Set(['driver_failed']));
+    });
+
     it('lets deliberate skips through', async () => {
       const off = scene(turnback, { onFailure: 'block', enabled: () => false });
       expect(await off.batch('t')).toMatchObject({ reason: 'flag_off' });

@@ -158,10 +158,10 @@ export class ShellGuard implements Guard {
 
   #feed(input: Input, now = this.#time.now()): void {
     const answer = this.#gate?.handle(JSON.stringify(input), now) ?? '[]';
-    this.#outputs.push(...(JSON.parse(answer) as Output[]));
+    for (const output of JSON.parse(answer) as Output[]) this.#outputs.push(output);
   }
 
-  /** Does what the gate wants done, in its order, also when doing it makes something new happen. */
+  /** Does what the gate wants done, in its order, also when doing it makes something new happen: that waits in the queue, not on the stack. */
   #perform(): void {
     if (this.#performing) return;
     this.#performing = true;
