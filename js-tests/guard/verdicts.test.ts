@@ -368,7 +368,7 @@ describe.each(PACKAGES)('the guard over the %s gate', (_, turnback) => {
     });
 
     it('that fires: the batch leaves at once, and the attempt with the last one', async () => {
-      const { guard, batch, driver } = scene(turnback);
+      const { guard, batch, driver, log } = scene(turnback);
       const [one, two] = [new AbortController(), new AbortController()];
       const first = guard.beforeBatch({ sandboxId: 's', turnId: 't', signal: one.signal });
       const second = guard.beforeBatch({ sandboxId: 's', turnId: 't', signal: two.signal });
@@ -378,6 +378,9 @@ describe.each(PACKAGES)('the guard over the %s gate', (_, turnback) => {
       two.abort();
       expect(await second).toMatchObject({ outcome: 'skipped', reason: 'cancelled' });
       expect(driver.last.signal.aborted).toBe(true);
+      driver.last.fail(driver.last.signal.reason);
+      await settled();
+      expect(log.warnings).toEqual([]);
       const next = batch('u');
       expect(driver.calls).toHaveLength(2);
       driver.last.succeed();

@@ -58,6 +58,8 @@ export class Attempts {
     if (running === undefined) return;
     this.#running.delete(number);
     this.#leave(running.attempt);
+    // Whatever had to be said of it has been said: that it now ends is no failure.
+    running.attempt.reported = true;
     running.controller.abort(this.#host.error('ABORTED', 'nobody waits for this checkpoint any longer'));
   }
 
