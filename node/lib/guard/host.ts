@@ -4,7 +4,6 @@ import type { Gate, GateSettings, Host } from 'turnback-policy/shell';
 import { type Addon, addonIfAny } from '../addon.js';
 import { invalidArgument, TurnbackError } from '../errors.js';
 import { unwrap } from '../failure.js';
-import type { Failure } from '../native.js';
 import { resolveFlag } from '../policy.js';
 
 export const HOST: Host = {
@@ -16,19 +15,8 @@ export const HOST: Host = {
   error: (code, message, parts) => new TurnbackError(code, message, parts),
 };
 
-interface NativeGates {
-  Gate: new (
-    timeoutMs: number,
-    prefix?: string,
-    digestKey?: Uint8Array,
-  ) => {
-    handle(input: string, nowMs: number): string | Failure;
-    passCovered(sandboxId: string, turnId: string, nowMs: number): string | null;
-  };
-}
-
 function native(addon: Addon, { timeoutMs, prefix, digestKey }: GateSettings): Gate {
-  const gate = open(() => new (addon as unknown as NativeGates).Gate(timeoutMs, prefix, digestKey));
+  const gate = open(() => new addon.Gate(timeoutMs, prefix, digestKey));
   return {
     handle: (input, nowMs) => unwrap(gate.handle(input, nowMs)),
     passCovered: (sandboxId, turnId, nowMs) => gate.passCovered(sandboxId, turnId, nowMs),
