@@ -26,6 +26,19 @@ export interface Failure {
   causes: Array<string>
 }
 
+/** A gate: when a checkpoint is due, who waits for it, and for how long. */
+export declare class Gate {
+  /** A gate that remembers nothing. What is not given is as the core has it: 10 s, the prefix `turnback`, a key of zeros. */
+  constructor(timeoutMs?: number | undefined | null, prefix?: string | undefined | null, digestKey?: Uint8Array | undefined | null)
+  /** What happened at `nowMs` goes in, what to do comes out, both as JSON. */
+  handle(input: string, nowMs: number): string | Failure
+  /**
+   * The way of a batch whose turn is covered already, without JSON: `0` plus 1 if the checkpoint is late plus 2 if it is
+   * partial, then its id if the gate has it. `null`: nothing changed, and `handle` has the answer.
+   */
+  passCovered(sandboxId: string, turnId: string, nowMs: number): string | null
+}
+
 /** A path that differs. */
 export interface NativeChange {
   /** The path, relative to the workspace. */

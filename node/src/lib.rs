@@ -6,6 +6,7 @@
 
 pub mod convert;
 pub mod error;
+pub mod gate;
 pub mod job;
 pub mod manager;
 pub mod number;

@@ -47,18 +47,10 @@ impl Gate {
 
     /// The way of a batch whose turn is covered already, without JSON: `0` plus 1 if the checkpoint is late plus 2 if it is
     /// partial, then its id if the gate has it. `undefined`: nothing changed, and `handle` has the answer.
-    ///
-    /// # Errors
-    /// When the time is no whole number of milliseconds.
     #[wasm_bindgen(js_name = passCovered)]
-    pub fn pass_covered(
-        &mut self,
-        sandbox_id: String,
-        turn_id: String,
-        now_ms: f64,
-    ) -> Result<Option<String>, JsValue> {
-        let now = Millis::since_epoch(whole("nowMs", now_ms)?);
-        Ok(self.0.pass_covered_text(sandbox_id, turn_id, now))
+    pub fn pass_covered(&mut self, sandbox_id: String, turn_id: String, now_ms: f64) -> Option<String> {
+        let now = whole("nowMs", now_ms).ok()?;
+        self.0.pass_covered_text(sandbox_id, turn_id, Millis::since_epoch(now))
     }
 }
 
