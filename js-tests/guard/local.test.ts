@@ -59,7 +59,7 @@ describe.each(PACKAGES)('over the %s gate', (_, turnback) => {
       'a.txt': 'a',
     });
     const driver = localDriver(manager, workspace, { maxFileBytes: 1000, exclude: ['node_modules'], planId: 'mine' });
-    const guard = turnback.createGuard({ driver, enabled: () => true });
+    const guard = turnback.createGuard({ driver, enabled: () => true, timeoutMs: 60_000 });
     const { partial, checkpointId = '' } = await guard.beforeBatch({ sandboxId: 'w', turnId: 't' });
     expect(partial).toBe(true);
     expect((await manager.getCheckpoint(checkpointId))?.planId).toBe('mine');
@@ -75,7 +75,7 @@ describe.each(PACKAGES)('over the %s gate', (_, turnback) => {
     process.chdir(home);
     const driver = localDriver(manager, 'work');
     process.chdir(before);
-    const guard = turnback.createGuard({ driver, enabled: () => true });
+    const guard = turnback.createGuard({ driver, enabled: () => true, timeoutMs: 60_000 });
     const { checkpointId = '' } = await guard.beforeBatch({ sandboxId: 'w', turnId: 't' });
     expect((await manager.getCheckpoint(checkpointId))?.workspace).toBe(workspace);
   });
@@ -147,19 +147,27 @@ describe.each(PACKAGES)('over the %s gate', (_, turnback) => {
   });
 
   describe('C12, F50: time-outs and aborts', () => {
-    it('the limit ends the wait, nothing is published late, and the next batch gets a late one', async () => {
-      const { batch, manager, workspace, store: directory } = await scene(undefined, { timeoutMs: 100 });
-      await batch('warm');
+    it('the limit ends the wait, nothing is left and nothing published late, and the workspace is free again', async () => {
+      const { batch, driver, manager, workspace, store: directory } = await scene();
+      await batch('earlier');
+      const hasty = turnback.createGuard({ driver, enabled: () => true, timeoutMs: 100 });
       const lock = holdLock(join(directory, 'locks', await manager.sandboxIdOf(workspace)));
-      expect(await batch('t')).toMatchObject({ outcome: 'timed_out', reason: 'unfinished', protected: false });
+      expect(await hasty.beforeBatch({ sandboxId: 'w', turnId: 't' })).toMatchObject({
+        outcome: 'timed_out',
+        reason: 'unfinished',
+        protected: false,
+      });
       await lock.release();
       await manager.close();
       expect(readdirSync(join(directory, 'tmp'))).toEqual([]);
       await using again = await CheckpointManager.open({ store: directory });
       expect(await again.listCheckpoints()).toHaveLength(1);
-      const driver = localDriver(again, workspace);
-      const guard = turnback.createGuard({ driver, enabled: () => true, timeoutMs: 60_000 });
-      expect(await guard.beforeBatch({ sandboxId: 'w', turnId: 't' })).toMatchObject({ outcome: 'created' });
+      const patient = turnback.createGuard({
+        driver: localDriver(again, workspace),
+        enabled: () => true,
+        timeoutMs: 60_000,
+      });
+      expect(await patient.beforeBatch({ sandboxId: 'w', turnId: 't' })).toMatchObject({ outcome: 'created' });
     });
 
     it('a batch that is cancelled leaves, and the engine with it', async () => {
@@ -178,7 +186,11 @@ describe.each(PACKAGES)('over the %s gate', (_, turnback) => {
     it('C10: a workspace whose lock is held does not keep another one waiting', async () => {
       const { manager, workspace, home, store: directory, batch } = await scene();
       const other = write(join(home, 'other'), { x: 'x' });
-      const second = turnback.createGuard({ driver: localDriver(manager, other), enabled: () => true });
+      const second = turnback.createGuard({
+        driver: localDriver(manager, other),
+        enabled: () => true,
+        timeoutMs: 60_000,
+      });
       const lock = holdLock(join(directory, 'locks', await manager.sandboxIdOf(workspace)));
       const held = batch('t');
       expect(await second.beforeBatch({ sandboxId: 'o', turnId: 't' })).toMatchObject({ outcome: 'created' });
@@ -221,7 +233,11 @@ it('F50: a workspace is only read: what is in it stays as it is', async () => {
   const before = picture(workspace);
   await using manager = await CheckpointManager.open({ store: join(home, 'store') });
   const [[, turnback]] = PACKAGES;
-  const guard = turnback.createGuard({ driver: localDriver(manager, workspace), enabled: () => true });
+  const guard = turnback.createGuard({
+    driver: localDriver(manager, workspace),
+    enabled: () => true,
+    timeoutMs: 60_000,
+  });
   await guard.beforeBatch({ sandboxId: 'w', turnId: 't' });
   expect(picture(workspace)).toEqual(before);
   expect(existsSync(join(workspace, 'a.txt')) && readFileSync(join(workspace, 'a.txt'), 'utf8')).toBe('a');

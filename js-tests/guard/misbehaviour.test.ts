@@ -1,4 +1,5 @@
 // G5: whatever drivers, loggers and callbacks do instead of what they should, the batch gets its verdict, and nothing else happens.
+import { checkedAnswer } from 'turnback';
 import { shellOf } from 'turnback-policy/shell';
 import { describe, expect, it, vi } from 'vitest';
 import {
@@ -322,6 +323,26 @@ describe.each(PACKAGES)('a clock that breaks, over the %s gate', (_, turnback) =
     expect(driver.last.signal.aborted).toBe(true);
     expect(log.lines.map(({ level }) => level)).toEqual(['error']);
   });
+});
+
+it.each<[string, unknown]>([
+  ['null', null],
+  ['a text', 'v1'],
+  ['another object', { id: 'v1' }],
+  ['an empty id', { checkpointId: '' }],
+  ['an id of 201 bytes', { checkpointId: `${'ä'.repeat(100)}x` }],
+  ['a control character in the id', { checkpointId: 'a\nb' }],
+  ['a partial that is no boolean', { checkpointId: 'v1', partial: 1 }],
+])('checkedAnswer, which drivers test themselves with, refuses what the guard refuses: %s', (_name, answer) => {
+  expect(() => checkedAnswer(answer)).toThrow(expect.objectContaining({ code: 'INVALID_ARGUMENT' }));
+});
+
+it('checkedAnswer takes an id of 200 bytes, as the guard does', async () => {
+  const checkpointId = 'ä'.repeat(100);
+  expect(checkedAnswer({ checkpointId })).toEqual({ checkpointId, partial: false });
+  const [[, turnback]] = PACKAGES;
+  const { batch } = scene(turnback, { driver: driverThat(async () => ({ checkpointId })) });
+  expect(await batch('t')).toMatchObject({ outcome: 'created', checkpointId });
 });
 
 describe('a gate that breaks', () => {

@@ -1,6 +1,9 @@
 // G3, G7, G11: the pieces one by one, for those who have their own tool-runner; options; what an import costs (W9).
+import { cpSync, symlinkSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { dirname, join } from 'node:path';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
-import { node } from '../node/support.js';
+import { node, PACKAGE, temporary } from '../node/support.js';
 import { FakeDriver, type GuardOptions, noUnhandledRejections, PACKAGES, scene, settled } from './support.js';
 
 noUnhandledRejections();
@@ -333,6 +336,27 @@ describe.each(PACKAGES)('%s', (name, turnback) => {
       );
       expect(ran).toMatchObject({ code: 0, stdout: '{"outcome":"created","reason":"new_turn"}\n' });
     });
+  });
+});
+
+describe('X5: the package turnback without its native half', () => {
+  it('has the guard all the same, from turnback-policy', () => {
+    const home = temporary();
+    const target = join(home, 'node_modules', 'turnback');
+    for (const part of ['dist', 'package.json']) cpSync(join(PACKAGE, part), join(target, part), { recursive: true });
+    const policy = dirname(createRequire(import.meta.url).resolve('turnback-policy/package.json'));
+    symlinkSync(policy, join(home, 'node_modules', 'turnback-policy'));
+    const ran = node(
+      `import { createGuard, isTurnbackError, turnIdOf } from 'turnback';
+       const driver = { createCheckpoint: async () => ({ checkpointId: 'v' }) };
+       const guard = createGuard({ driver, enabled: () => true });
+       const batch = { sandboxId: 's', turnId: turnIdOf({}) };
+       const verdicts = await Promise.all([guard.beforeBatch(batch), guard.beforeBatch(batch)]);
+       let refused; try { createGuard({ driver, prefix: '' }); } catch (error) { refused = [isTurnbackError(error), error.code]; }
+       console.log(JSON.stringify([verdicts.map(({ outcome }) => outcome), refused]));`,
+      { cwd: home },
+    );
+    expect([ran.stderr, ran.stdout]).toEqual(['', '[["created","joined"],[true,"INVALID_ARGUMENT"]]\n']);
   });
 });
 

@@ -117,7 +117,11 @@ it('F46: what one process pauses, another one’s next batch skips', async () =>
   expect(await paused.ended).toBe(0);
   expect(paused.lines).toEqual([JSON.stringify(Array(8).fill('skipped'))]);
   const [[, turnback]] = PACKAGES;
-  const guard = turnback.createGuard({ driver: localDriver(manager, workspace), enabled: () => true });
+  const guard = turnback.createGuard({
+    driver: localDriver(manager, workspace),
+    enabled: () => true,
+    timeoutMs: 60_000,
+  });
   expect(await guard.beforeBatch({ sandboxId: 'w', turnId: 't' })).toMatchObject({ reason: 'paused' });
   await manager.resume();
   expect(await guard.beforeBatch({ sandboxId: 'w', turnId: 'u' })).toMatchObject({ outcome: 'created' });

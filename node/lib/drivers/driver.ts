@@ -13,7 +13,7 @@ export interface DriverRequest {
 
 /** What a driver knows of a checkpoint that it made. */
 export interface DriverAnswer {
-  /** What to restore it by. Without one the checkpoint counts, but can only be found by its comment. */
+  /** What to restore it by: 1 to 200 bytes without control characters. Without one the checkpoint counts, but can only be found by its comment. */
   checkpointId?: string | undefined;
   /** Some files are not in it. Not given: all are. */
   partial?: boolean | undefined;
@@ -49,8 +49,9 @@ export interface CheckedAnswer {
   partial: boolean;
 }
 
-/** The longest id that a driver may answer with, in UTF-16 units: an id is a name, not a document. */
-const MAX_ID = 1024;
+/** The longest id that a driver may answer with, in bytes of UTF-8, as in the guard (`wasm/lib/shell/driver.ts`): a name, not a document. */
+const MAX_ID_BYTES = 200;
+const UNFIT = /[\p{Cc}\p{Surrogate}]/u;
 
 const ADVICE = 'resolve with { checkpointId }, or with nothing';
 
@@ -72,10 +73,10 @@ export function checkedAnswer(value: unknown): CheckedAnswer {
     throw invalidArgument('driver', `the driver's createCheckpoint resolved with an object of ${names}: ${ADVICE}`);
   }
   if (checkpointId !== undefined) {
-    if (typeof checkpointId !== 'string' || checkpointId === '' || checkpointId.length > MAX_ID) {
+    if (!isId(checkpointId)) {
       throw invalidArgument(
         'driver',
-        `the driver's createCheckpoint resolved with a checkpointId that is no text of 1 to ${MAX_ID} characters: ${ADVICE}`,
+        `the driver's createCheckpoint resolved with a checkpointId that is no text of 1 to ${MAX_ID_BYTES} bytes without control characters: ${ADVICE}`,
       );
     }
   }
@@ -86,4 +87,9 @@ export function checkedAnswer(value: unknown): CheckedAnswer {
     );
   }
   return { ...(checkpointId === undefined ? {} : { checkpointId }), partial: partial ?? false };
+}
+
+function isId(value: unknown): value is string {
+  if (typeof value !== 'string' || value === '' || UNFIT.test(value)) return false;
+  return Buffer.byteLength(value) <= MAX_ID_BYTES;
 }
