@@ -59,7 +59,7 @@ pub(super) fn forget_gone(layout: &Layout, workspace: &Workspace, root: &Path) -
     let directory = directory(layout, workspace);
     for name in remembered(layout, workspace)? {
         let name = std::ffi::OsStr::from_bytes(&name);
-        if matches!(rustix::fs::lstat(&root.join(name)), Err(rustix::io::Errno::NOENT)) {
+        if matches!(rustix::fs::lstat(root.join(name)), Err(rustix::io::Errno::NOENT)) {
             let path = directory.join(name);
             std::fs::remove_file(&path)
                 .map_err(|e| Error::io("forgetting a staging directory", e).at(&path))?;

@@ -209,7 +209,9 @@ fn no_directory(cause: std::io::Error, path: &Path) -> Error {
     }
     if cause.kind() == std::io::ErrorKind::InvalidInput {
         let found = "the directory's path is none that the system takes";
-        return Error::new(Code::InvalidArgument, found, "give a path without NUL bytes").at(path).because(cause);
+        return Error::new(Code::InvalidArgument, found, "give a path without NUL bytes")
+            .at(path)
+            .because(cause);
     }
     Error::io("resolving the directory", cause).at(path)
 }

@@ -13,8 +13,8 @@ use crate::error::{Code, Error, Result};
 use crate::model::Hash;
 
 const MAGIC: &[u8; 8] = b"TBPACK\0\x01";
-/// Stored length, raw length, hash.
-pub(super) const FRAME: usize = 40;
+/// Stored length, raw length, hash, checksum of the payload as stored.
+pub(super) const FRAME: usize = 44;
 /// Frames are gathered up to this many bytes before they are written.
 const BUFFER: usize = 1 << 20;
 /// Syncing in pieces keeps each wait short, so that a cancel is seen soon.
@@ -78,6 +78,7 @@ impl PackWriter {
         let raw = u32::try_from(bytes.len()).map_err(|_| too_long())?;
         let compressed = compress(bytes);
         let payload = compressed.as_deref().unwrap_or(bytes);
+        let crc = crc32fast::hash(payload);
         let mut state = self.lock();
         if state.file.is_none() {
             state.file = Some(std::sync::Arc::new(files::create_file(&self.path)?));
@@ -88,6 +89,7 @@ impl PackWriter {
         state.buffer.extend_from_slice(&stored.to_le_bytes());
         state.buffer.extend_from_slice(&raw.to_le_bytes());
         state.buffer.extend_from_slice(&hash.0);
+        state.buffer.extend_from_slice(&crc.to_le_bytes());
         state.buffer.extend_from_slice(payload);
         state.entries.push(IndexEntry { hash, offset, stored, raw });
         if state.buffer.len() < BUFFER {
@@ -181,7 +183,7 @@ pub(super) fn check_magic(file: &File) -> Result<()> {
     if &magic == MAGIC { Ok(()) } else { Err(Error::corrupt("a file is no pack")) }
 }
 
-/// Checks the frame header in front of a payload.
+/// Checks the frame header in front of a payload, and the payload as it is stored.
 ///
 /// # Errors
 /// `CORRUPT` when it differs from the index.
@@ -191,8 +193,12 @@ pub(super) fn check_frame(file: &File, entry: &IndexEntry) -> Result<()> {
     file.read_exact_at(&mut frame, at).map_err(|_| Error::corrupt("a pack is cut off"))?;
     let same = frame[..4] == entry.stored.to_le_bytes()
         && frame[4..8] == entry.raw.to_le_bytes()
-        && frame[8..] == entry.hash.0;
-    if same { Ok(()) } else { Err(Error::corrupt("a frame of a pack is damaged")) }
+        && frame[8..40] == entry.hash.0;
+    // The hash alone would not show every flipped bit: different LZ4 blocks can give the same bytes.
+    let mut payload = vec![0; entry.stored as usize];
+    file.read_exact_at(&mut payload, entry.offset).map_err(|_| Error::corrupt("a pack is cut off"))?;
+    let crc = crc32fast::hash(&payload).to_le_bytes();
+    if same && frame[40..] == crc { Ok(()) } else { Err(Error::corrupt("a frame of a pack is damaged")) }
 }
 
 /// Finds the objects of a pack without its index: every frame whose bytes match their address.
@@ -210,7 +216,7 @@ pub(super) fn scan(path: &Path) -> Result<Vec<IndexEntry>> {
         file.read_exact_at(&mut frame, at).map_err(|e| Error::io("reading a pack", e).at(path))?;
         let word = |i: usize| u32::from_le_bytes([frame[i], frame[i + 1], frame[i + 2], frame[i + 3]]);
         let mut hash = [0; 32];
-        hash.copy_from_slice(&frame[8..]);
+        hash.copy_from_slice(&frame[8..40]);
         let entry = IndexEntry { hash: Hash(hash), offset: at + FRAME as u64, stored: word(0), raw: word(4) };
         at = entry.offset + u64::from(entry.stored);
         // A frame that does not match was deleted (its bytes are zeros) or is damaged; either way it is not there.

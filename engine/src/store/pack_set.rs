@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, HashSet};
 use std::fs::File;
 use std::os::unix::fs::MetadataExt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError, RwLock};
 
@@ -170,9 +170,12 @@ impl PackSet {
         self.lost.load(Ordering::Acquire)
     }
 
-    /// Whether an object can be read, from whichever copy.
-    pub(super) fn is_readable(&self, hash: &Hash) -> bool {
-        self.read(*hash, u64::MAX).is_ok()
+    /// Whether an object can be read from another pack than this one.
+    pub(super) fn is_readable_elsewhere(&self, hash: &Hash, path: &Path) -> bool {
+        self.places(hash)
+            .into_iter()
+            .filter(|(pack, _)| pack.path != path)
+            .any(|(pack, entry)| self.file(&pack).and_then(|file| pack::read_object(&file, &entry)).is_ok())
     }
 
     /// Remembers for all who use the store what was found damaged; `true` when there is anything.

@@ -81,9 +81,9 @@ fn check_pack(path: &std::path::Path, packs: &PackSet) -> Result<()> {
     let file = files::open_file(path)?;
     pack::check_magic(&file)?;
     for entry in &entries {
-        pack::check_frame(&file, entry)?;
-        if let Err(error) = pack::read_object(&file, entry)
-            && !packs.is_readable(&entry.hash)
+        let whole = pack::check_frame(&file, entry).and_then(|()| pack::read_object(&file, entry));
+        if let Err(error) = whole
+            && !packs.is_readable_elsewhere(&entry.hash, path)
         {
             return Err(error);
         }

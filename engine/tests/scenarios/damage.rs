@@ -75,7 +75,6 @@ impl Pair {
 fn each_flipped_byte_is_found() {
     let pair = pair();
     assert_eq!(pair.damaged(), BTreeSet::new());
-    let mut harmless = 0;
     for name in ["record", "marks", "objects.index", "objects.pack"] {
         let path = pair.file(name);
         let bytes = fs::read(&path).unwrap();
@@ -86,15 +85,6 @@ fn each_flipped_byte_is_found() {
             let mut flipped = bytes.clone();
             flipped[at] ^= 1 << (at % 8);
             fs::write(&path, &flipped).unwrap();
-            if pair.damaged().is_empty() {
-                // Several LZ4 blocks mean the same bytes: such a flip has damaged nothing, which the address proves.
-                assert_eq!(name, "objects.pack", "byte {at}");
-                let copy = pair.place.dir.path().join(format!("copy-{at}"));
-                pair.fresh().export(pair.ids[0], &copy, &Context::default()).unwrap();
-                same(&Tree::of(&copy), &pair.trees[0]);
-                harmless += 1;
-                continue;
-            }
             pair.first_is_named(&format!("{name} byte {at}"));
             if at % 97 == 0 {
                 pair.second_restores(&format!("{name} byte {at}"));
@@ -103,7 +93,6 @@ fn each_flipped_byte_is_found() {
         fs::write(&path, &bytes).unwrap();
         assert_eq!(pair.damaged(), BTreeSet::new(), "{name} as it was");
     }
-    assert!(harmless < 10, "{harmless} flips of a pack went unnoticed");
 }
 
 type Attempt<'a> = &'a dyn Fn(&Path);
