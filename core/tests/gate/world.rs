@@ -18,6 +18,9 @@ enum Event {
     Cancel { batch: u64 },
 }
 
+/// Far more than the limits and sweeps that a world can have.
+const MOST_WAKES: usize = 10_000;
+
 pub(crate) struct World {
     gate: Gate,
     /// Gets the same events, but no tick of its own before an event: what is due has to happen all the same.
@@ -85,6 +88,7 @@ impl World {
                 (_, Some((due, _))) => {
                     let late = self.plan.oversleep[self.wakes % self.plan.oversleep.len()];
                     self.wakes += 1;
+                    assert!(self.wakes < MOST_WAKES, "the gate asks for the same time again and again");
                     self.now = self.now.max(due + late);
                     self.feed(Truth::Tick, &Input::Tick);
                 }
