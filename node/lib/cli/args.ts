@@ -61,7 +61,10 @@ export function commandOf(line: string[]): { name: string | undefined; rest: str
  * A command line, read by the options of one command. Nothing is guessed: an unknown option, a missing or superfluous value
  * and a wrong number of arguments are refused.
  */
-export function parse(command: Command, line: string[]): Given {
+export function parse(command: Command, whole: string[]): Given {
+  const end = command.rest === undefined ? -1 : whole.indexOf('--');
+  const line = end === -1 ? whole : whole.slice(0, end);
+  const rest = end === -1 ? [] : whole.slice(end + 1);
   const known: Record<string, Option> = { ...command.options, ...GLOBAL };
   const see = `see \`turnback ${command.name} --help\``;
   const { tokens, positionals } = parseArgs({
@@ -96,9 +99,15 @@ export function parse(command: Command, line: string[]): Given {
     }
     given.set(token.name, [...(before ?? []), token.value ?? '']);
   }
-  if (!given.has('help') && !given.has('version')) countArgs(command, positionals, see);
+  if (!given.has('help') && !given.has('version')) {
+    countArgs(command, positionals, see);
+    if (command.rest !== undefined && rest.length === 0) {
+      throw new UsageError(`${command.name} needs ${command.rest} after --`, see);
+    }
+  }
   return {
     args: positionals,
+    rest,
     has: (name) => given.has(name),
     value: (name) => given.get(name)?.[0],
     values: (name) => given.get(name) ?? [],

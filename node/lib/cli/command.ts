@@ -20,6 +20,8 @@ export interface Given {
   has: (name: string) => boolean;
   /** The value of an option. */
   value: (name: string) => string | undefined;
+  /** What stands after `--`, for commands that run another program. */
+  rest: string[];
   /** The values of an option that may be given more than once. */
   values: (name: string) => string[];
 }
@@ -43,8 +45,11 @@ export interface Command {
   /** The positional arguments: `ID`, and in brackets those that may be left out, `[DIR]`. */
   args: string[];
   options: Record<string, Option>;
+  /** What has to stand after `--`, for commands that run another program. */
+  rest?: string;
   /** Paragraphs for its own help. */
   about: string[];
   examples: string[];
-  run: (given: Given, tools: Tools) => Promise<ExitCode>;
+  /** The exit code: one of {@link EXIT}, or that of the program that the command ran. */
+  run: (given: Given, tools: Tools) => Promise<number>;
 }

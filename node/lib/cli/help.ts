@@ -11,9 +11,11 @@ function optionLines(options: Record<string, Option>): string[] {
   return rows.map(({ left, help }) => `  ${left.padEnd(width)}  ${help}`);
 }
 
+const after = (rest: string | undefined) => (rest === undefined ? [] : ['--', rest]);
+
 /** The help of the program. */
 export function overview(): string {
-  const usage = (command: Command) => [command.name, ...command.args].join(' ');
+  const usage = ({ name, args, rest }: Command) => [name, ...args, ...after(rest)].join(' ');
   const width = Math.max(...COMMANDS.map((command) => usage(command).length));
   return [
     "turnback: checkpoints and exact rollback of an agent's workspace",
@@ -37,7 +39,7 @@ export function helpOf(command: Command): string {
   return [
     `turnback ${command.name}: ${command.summary}`,
     '',
-    `Usage: turnback ${[command.name, ...command.args].join(' ')} [OPTIONS]`,
+    `Usage: turnback ${[command.name, '[OPTIONS]', ...command.args, ...after(command.rest)].join(' ')}`,
     '',
     ...command.about,
     ...options,

@@ -15,7 +15,7 @@ import { printable, printableMessage } from './text.js';
  *
  * @returns the exit code
  */
-export async function main(line: string[]): Promise<ExitCode> {
+export async function main(line: string[]): Promise<number> {
   quietOnClosedPipe();
   try {
     return await dispatch(line);
@@ -40,7 +40,7 @@ function wantsJson(line: string[]): boolean {
   return (end === -1 ? line : line.slice(0, end)).includes('--json');
 }
 
-async function dispatch(line: string[]): Promise<ExitCode> {
+async function dispatch(line: string[]): Promise<number> {
   const { name, rest } = commandOf(line);
   if (name === undefined) {
     if (rest.includes('--version')) return print(packageVersion());
@@ -75,7 +75,7 @@ function unknownCommand(name: string): UsageError {
   return new UsageError(`unknown command ${shown}`, meant === undefined ? hint : `did you mean ${meant}? ${hint}`);
 }
 
-async function run(command: Command, given: ReturnType<typeof parse>): Promise<ExitCode> {
+async function run(command: Command, given: ReturnType<typeof parse>): Promise<number> {
   const output = new Output({ json: given.has('json'), quiet: given.has('quiet') });
   const interrupt = new AbortController();
   // Once: a second interrupt ends the process as usual.

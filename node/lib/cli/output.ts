@@ -34,6 +34,11 @@ export class Output {
     if (lines.length > 0) process.stdout.write(`${lines.join('\n')}\n`);
   }
 
+  /** A remark for people, on stderr. The text must be printable already. */
+  note(text: string): void {
+    if (!this.#style.quiet) process.stderr.write(`turnback: ${text}\n`);
+  }
+
   /** The library's warnings, one line each on stderr. */
   logger(): Logger {
     const warn = (fields: object, message: string) => {

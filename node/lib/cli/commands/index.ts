@@ -7,6 +7,7 @@ import { exportTo } from './export.js';
 import { list } from './list.js';
 import { pause, resume } from './pause.js';
 import { rollback } from './rollback.js';
+import { runGuarded } from './run-guarded.js';
 import { show } from './show.js';
 import { undo } from './undo.js';
 import { usage } from './usage.js';
@@ -24,6 +25,7 @@ export const COMMANDS: Command[] = [
   verify,
   usage,
   exportTo,
+  runGuarded,
   pause,
   resume,
   doctor,

@@ -1,0 +1,107 @@
+// Item 7 of the guard: `run-guarded`, `pause` and `resume` on the command line (G5, G7, G8, G13, C17).
+import { spawn } from 'node:child_process';
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { PACKAGE, temporary, turnback, write } from './support.js';
+
+function prepared(more: Record<string, string> = {}) {
+  const home = temporary();
+  const workspace = write(join(home, 'work'), { 'a.txt': 'one\n' });
+  const env = { TURNBACK_STORE: join(home, 'store'), NODE_ENV: '', SANDBOX_CHECKPOINT_BEFORE_AGENT_BATCH: '', ...more };
+  const run = (...args: string[]) => turnback(args, { cwd: workspace, env });
+  const checkpoints = () => JSON.parse(run('list', '--json').stdout).checkpoints;
+  return { home, workspace, env, run, checkpoints };
+}
+
+describe('run-guarded', () => {
+  it('takes a checkpoint before the command, which can be rolled back', () => {
+    const { workspace, run, checkpoints } = prepared();
+    const ran = run('run-guarded', '--turn', 'turn 7', '--', 'sh', '-c', 'echo told; rm a.txt');
+    expect(ran.code).toBe(0);
+    expect(ran.stdout).toBe('told\n');
+    const [only] = checkpoints();
+    expect(checkpoints()).toHaveLength(1);
+    expect(only).toMatchObject({ phase: 'pre_batch', workspace, metadata: { turnId: 'turn 7' } });
+    expect(ran.stderr).toBe(`turnback: to go back: turnback rollback ${only.checkpointId}\n`);
+    expect(existsSync(join(workspace, 'a.txt'))).toBe(false);
+    expect(run('rollback', only.checkpointId).code).toBe(0);
+    expect(existsSync(join(workspace, 'a.txt'))).toBe(true);
+  });
+
+  it('passes on the exit code, also of a signal, and each argument as it is', () => {
+    const { run } = prepared();
+    expect(run('run-guarded', '--', 'sh', '-c', 'exit 5').code).toBe(5);
+    expect(run('run-guarded', '--', 'sh', '-c', 'kill -9 $$').code).toBe(137);
+    const odd = ['--json', '$HOME', '*', '', 'a b', '--'];
+    const ran = run('run-guarded', '--', 'sh', '-c', 'printf "<%s>" "$@"', 'sh', ...odd);
+    expect(ran.stdout).toBe(odd.map((one) => `<${one}>`).join(''));
+  });
+
+  it('with --json prints one document, and what the command prints goes to stderr', () => {
+    const { run } = prepared();
+    const { code, stdout, stderr } = run('run-guarded', '--json', '--', 'sh', '-c', 'echo told; exit 3');
+    expect(code).toBe(3);
+    expect(JSON.parse(stdout)).toMatchObject({ exitCode: 3, checkpoint: { outcome: 'created', protected: true } });
+    expect(stderr).toContain('told\n');
+  });
+
+  it('a command that cannot be started: 127 and one line', () => {
+    const { run } = prepared();
+    const { code, stderr } = run('run-guarded', '--quiet', '--', 'no-such-program');
+    expect(code).toBe(127);
+    expect(stderr).toBe('turnback: cannot run no-such-program: ENOENT\n');
+  });
+
+  it.each([
+    ['paused', {}, 'skipped (paused)'],
+    ['switched off', { SANDBOX_CHECKPOINT_BEFORE_AGENT_BATCH: 'false' }, 'skipped'],
+    ['in production', { NODE_ENV: 'production' }, 'skipped'],
+  ])('runs the command without a checkpoint when %s, and says so', (what, env, said) => {
+    const { run, checkpoints } = prepared(env);
+    if (what === 'paused') expect(run('pause').code).toBe(0);
+    const { code, stderr } = run('run-guarded', '--', 'sh', '-c', 'exit 4');
+    expect(code).toBe(4);
+    expect(stderr).toContain(`turnback: no checkpoint: ${said}`);
+    expect(checkpoints()).toEqual([]);
+    if (what !== 'paused') return;
+    expect(run('resume').code).toBe(0);
+    expect(run('run-guarded', '--', 'true').code).toBe(0);
+    expect(checkpoints()).toHaveLength(1);
+  });
+
+  it('runs the command although the checkpoint fails: here the store would lie in the directory', () => {
+    const { workspace, run } = prepared();
+    const { code, stderr } = run('run-guarded', '--store', join(workspace, 'store'), '--', 'sh', '-c', 'exit 6');
+    expect(code).toBe(6);
+    expect(stderr).toContain('no checkpoint: failed');
+  });
+
+  it.each([
+    [['run-guarded'], 2, 'needs CMD… after --'],
+    [['run-guarded', '--'], 2, 'needs CMD… after --'],
+    [['run-guarded', '--turn', '', '--', 'true'], 2, 'INVALID_ARGUMENT'],
+    [['run-guarded', 'missing', '--', 'true'], 1, 'NOT_A_DIRECTORY'],
+  ])('%j is refused before anything runs', (args, code, said) => {
+    const { run, checkpoints } = prepared();
+    const ran = run(...args);
+    expect(ran.code).toBe(code);
+    expect(ran.stderr).toContain(said);
+    expect(checkpoints()).toEqual([]);
+  });
+
+  it('passes a request to end on to the command', async () => {
+    const { workspace, env } = prepared();
+    const script = 'trap "echo ending; exit 9" TERM; echo ready; while :; do sleep 0.05; done';
+    const args = [join(PACKAGE, 'bin', 'turnback.js'), 'run-guarded', '--', 'sh', '-c', script];
+    const child = spawn(process.execPath, args, { cwd: workspace, env: { ...process.env, ...env } });
+    let told = '';
+    child.stdout.on('data', (chunk) => {
+      if (told === '') child.kill('SIGTERM');
+      told += chunk;
+    });
+    const code = await new Promise((resolve) => child.once('exit', resolve));
+    expect(code).toBe(9);
+    expect(told).toBe('ready\nending\n');
+  });
+});
