@@ -5,6 +5,7 @@
 mod common;
 
 mod cache_damage;
+mod calls_after_cancel;
 mod cancel;
 mod crafted;
 mod damage;
