@@ -55,12 +55,16 @@ async function main() {
   if (args.includes('--check')) return 0;
   const home = mkdtempSync(join(temporary, 'turnback-demo-'));
   let leaving = false;
+  /** @type {Promise<boolean> | undefined} */
+  let demo;
   /** @param {number} code */
   const interrupted = async (code) => {
     if (leaving) return;
     leaving = true;
     console.error(`\ndemo: interrupted; removing ${home}`);
     await endAll();
+    // Its engine may still be writing, until it is closed.
+    await Promise.allSettled([demo]);
     await discard(home);
     process.exit(code);
   };
@@ -70,14 +74,14 @@ async function main() {
   try {
     const { turnback } = await import('./lib/engine.mjs');
     const { runDemo } = await import('./lib/demo.mjs');
-    const good = await runDemo({
+    demo = runDemo({
       source,
       about: options.directory === undefined ? 'this repository with node_modules and .git, without target' : source,
       leaveOut: options.directory === undefined ? buildFolders(repository) : [],
       home,
       open: turnback,
     });
-    return good ? 0 : 1;
+    return (await demo) ? 0 : 1;
   } catch (error) {
     if (leaving) return 130;
     const code = error instanceof Error && 'code' in error ? `${error.code}: ` : '';

@@ -9,7 +9,7 @@ import { addOddities, copyInput } from './input.mjs';
 import { copying, covers, diskBytes, git } from './peers.mjs';
 import { bash, run } from './shell.mjs';
 import { createShow, kindsText, printable } from './show.mjs';
-import { runTurn } from './turn.mjs';
+import { guardFaults, runTurn } from './turn.mjs';
 
 /** @typedef {import('../picture/parse.mjs').Picture} Picture */
 /** @typedef {import('../picture/compare.mjs').Difference} Difference */
@@ -105,15 +105,27 @@ export async function runDemo({ source, about, leaveOut, home, open, write = (te
     show.heading("Act 1: the agent's turn");
     const has = await abilities(workspace);
     if (!refused.includes('extended attributes')) has.add('xattr');
-    await runTurn({ workspace, scratch, outside, xattr: programs.xattr, has }, (command, ms, said, failed) =>
-      show.command(command.what, ms, said, failed),
-    );
+    const turn = engine.turn(workspace, 'the-demo-turn');
+    show.detail('through runBash, which asks the guard before each command; the first two are started at once');
+    const verdicts = await runTurn({ turn, scratch, outside, xattr: programs.xattr, has }, (command, ran) => {
+      const said = (ran.stderr.trim() || ran.stdout.trim()).split('\n')[0] ?? '';
+      const guard = `guard: ${ran.verdict.outcome}`;
+      show.command(command.what, ran.ms, said ? `${said} (${guard})` : guard, ran.code !== 0 || ran.stderr !== '');
+    });
+    const made = await turn.checkpoints();
+    const faults = guardFaults(verdicts, made);
+    const guarded = verdicts[0]?.checkpointId;
+    if (guarded === undefined) throw new Error(`the guard made no checkpoint: ${verdicts[0]?.reason}`);
+    const waited = Math.max(...verdicts.map(({ durationMs }) => durationMs));
+    show.detail(`the guard made ${plural(made.length, 'checkpoint')} for ${plural(verdicts.length, 'command')}`);
+    show.detail(`  id ${guarded}; the longest wait for it was ${duration(waited)}`);
+    for (const fault of faults.slice(0, FIRST_LINES)) show.line(`      ! ${fault}`);
     const { value: damage } = await show.step(
       'what the independent comparison sees',
       async () => compare(before, await take(programs, workspace)),
       (found) => kindsText(byKind(found)),
     );
-    const { value: changes, ms: diffMs } = await show.step('what turnback diff sees', () => engine.diff(checkpoint));
+    const { value: changes, ms: diffMs } = await show.step('what turnback diff sees', () => engine.diff(guarded));
     const kinds = new Map();
     for (const { kind } of changes) kinds.set(kind, (kinds.get(kind) ?? 0) + 1);
     show.detail(kindsText(kinds));
@@ -126,13 +138,13 @@ export async function runDemo({ source, about, leaveOut, home, open, write = (te
       changes,
     );
     for (const doubt of doubts.slice(0, FIRST_LINES)) show.line(`      ! ${doubt}`);
-    const first = await rollBack('roll back');
+    const first = await rollBack("roll back to the guard's checkpoint", guarded);
     const keptRoot = statSync(workspace).ino === rootInode;
 
     show.heading('Act 2: the agent destroys the root itself');
     const gone = await bash('chmod -R u+rwX -- "$0"; rm -rf -- "$0"', { cwd: home, args: [workspace] });
     show.command('chmod -R u+rwX project; rm -rf project', gone.ms, '', false);
-    const second = await rollBack('roll back');
+    const second = await rollBack('roll back to the first checkpoint', checkpoint);
 
     show.heading('Side by side, the same tree, in this run');
     const all = totals(before);
@@ -170,6 +182,10 @@ export async function runDemo({ source, about, leaveOut, home, open, write = (te
     const outsideSame = compare(outsideBefore, await take(programs, outside)).length === 0;
     const checks = /** @type {[boolean, string][]} */ ([
       [damage.length > 0, `the turn did harm: ${plural(damage.length, 'difference')} before the first rollback`],
+      [
+        faults.length === 0,
+        `the guard made one checkpoint for the turn, before its first commands: ${plural(faults.length, 'fault')}`,
+      ],
       [doubts.length === 0, `the diff tells what the comparison sees: ${plural(doubts.length, 'disagreement')}`],
       [
         first.differences.length === 0,
@@ -197,11 +213,11 @@ export async function runDemo({ source, about, leaveOut, home, open, write = (te
     );
     return passed;
 
-    /** @param {string} what */
-    async function rollBack(what) {
+    /** @param {string} what @param {string} id */
+    async function rollBack(what, id) {
       const { value: report, ms } = await show.step(
         `${what} (git: 'exact')`,
-        () => engine.rollback(checkpoint),
+        () => engine.rollback(id),
         (r) =>
           `${count(r.written)} written, ${count(r.deleted)} deleted, ${count(r.kept.length)} kept, ${count(r.notRestorable.length)} not restorable${r.rootRecreated ? ', root recreated' : ''}`,
       );

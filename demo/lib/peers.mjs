@@ -79,6 +79,8 @@ export async function git({ workspace, before, scratch, programs }) {
     HOME: empty,
     XDG_CONFIG_HOME: empty,
     GIT_TEMPLATE_DIR: empty,
+    // Without this, git rewrites the indexes of repositories inside the tree, which is not to change yet.
+    GIT_OPTIONAL_LOCKS: '0',
   });
   const tried = await run('git', ['init', '-q'], { cwd: workspace, env: isolated }).catch(() => undefined);
   if (tried === undefined) return 'git is not installed';

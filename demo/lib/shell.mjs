@@ -7,22 +7,35 @@ import { spawn } from 'node:child_process';
 const running = new Set();
 
 /**
- * The environment without what would make git look elsewhere, and with messages in one language.
+ * What the environment of a command has other than this process: without what would make git look elsewhere (such variables
+ * are `undefined`), and with messages in one language.
+ * @param {Record<string, string>} [more]
+ * @returns {Record<string, string | undefined>}
+ */
+export function variables(more = {}) {
+  const git = Object.keys(process.env).filter((name) => name.startsWith('GIT_'));
+  return { ...Object.fromEntries(git.map((name) => [name, undefined])), LC_ALL: 'C', ...more };
+}
+
+/**
+ * This process's environment with those `variables`.
  * @param {Record<string, string>} [more]
  * @returns {NodeJS.ProcessEnv}
  */
-export function environment(more = {}) {
-  const kept = Object.entries(process.env).filter(([name]) => !name.startsWith('GIT_'));
-  return { ...Object.fromEntries(kept), LC_ALL: 'C', ...more };
-}
+export const environment = (more) => ({ ...process.env, ...variables(more) });
 
+/** What `stoppable` started, until it has settled. @type {Set<Promise<unknown>>} */
+const pending = new Set();
+const stop = new AbortController();
 let stopped = false;
 
 /** Ends whatever runs, with all that it started, waits until it is gone, and lets nothing more start but `last` commands. */
 export async function endAll() {
   stopped = true;
-  await Promise.all(
-    [...running].map((child) => {
+  stop.abort(new Error('stopped'));
+  await Promise.all([
+    Promise.allSettled(pending),
+    ...[...running].map((child) => {
       const gone = new Promise((resolve) => child.once('close', resolve));
       try {
         if (child.pid !== undefined) process.kill(-child.pid, 'SIGKILL');
@@ -31,7 +44,24 @@ export async function endAll() {
       }
       return gone;
     }),
-  );
+  ]);
+}
+
+/**
+ * Work that ends by itself, with all its processes, when the signal fires; `endAll` fires it and waits for the work to settle.
+ * @template T
+ * @param {(signal: AbortSignal) => Promise<T>} work
+ * @returns {Promise<T>}
+ */
+export async function stoppable(work) {
+  stop.signal.throwIfAborted();
+  const done = work(stop.signal);
+  pending.add(done);
+  try {
+    return await done;
+  } finally {
+    pending.delete(done);
+  }
 }
 
 /**

@@ -5,7 +5,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { runDemo } from '../../demo/lib/demo.mjs';
-import { turnback } from '../../demo/lib/engine.mjs';
+import { type Engine, turnback, type Verdict } from '../../demo/lib/engine.mjs';
+import { guardFaults } from '../../demo/lib/turn.mjs';
 import { compare } from '../../demo/picture/compare.mjs';
 import { compile, take } from '../../demo/picture/take.mjs';
 
@@ -50,6 +51,7 @@ test('the demo finds that every path came back, leaves nothing behind and its in
   expect(demo.text()).toContain('VERDICT: exact.');
   expect(code).toBe(0);
   expect(demo.text()).not.toContain('FAIL');
+  expect(demo.text()).toMatch(/ok +the guard made one checkpoint for the turn, before its first commands: 0 faults/);
   expect(readdirSync(temporary)).toEqual([]);
   expect(compare(before, await take(programs, source))).toEqual([]);
 });
@@ -79,6 +81,61 @@ test('the demo says so when a rollback leaves one file out', async () => {
   expect(good).toBe(false);
   expect(text).toMatch(/missing {4}keep\.txt {2}\(file of 8 bytes → nothing\)/);
   expect(text).toContain('VERDICT: not exact.');
+});
+
+test('the demo says so when a guard forgets the turn and makes a second checkpoint', async () => {
+  const place = join(home, 'forgetful');
+  mkdirSync(place);
+  let text = '';
+  const good = await runDemo({
+    source,
+    about: source,
+    leaveOut: [],
+    home: place,
+    write: (chunk) => {
+      text += chunk;
+    },
+    open: async (store) => {
+      const engine = await turnback(store);
+      const turn: Engine['turn'] = (directory, turnId) => {
+        const [first, second] = [engine.turn(directory, turnId), engine.turn(directory, turnId)];
+        let started = 0;
+        return { ...first, run: (command, options) => (++started > 2 ? second : first).run(command, options) };
+      };
+      return { ...engine, turn };
+    },
+  });
+  expect(good).toBe(false);
+  expect(text).toContain('! command 3 was created');
+  expect(text).toContain("! the store holds 2 of the guard's checkpoints");
+  expect(text.match(/FAIL {2}.*/g)).toEqual([expect.stringContaining('the guard made one checkpoint for the turn')]);
+});
+
+test('only one checkpoint for all commands of a turn, made before them, is right', () => {
+  const verdict = (outcome: string, other: Partial<Verdict> = {}): Verdict => ({
+    ...{ outcome, reason: 'same_turn', protected: true, late: false, checkpointId: 'one', durationMs: 0 },
+    ...other,
+  });
+  const [created, joined, covered] = [verdict('created'), verdict('joined'), verdict('already_covered')];
+  expect(guardFaults([created, joined, covered], ['one'])).toEqual([]);
+  expect(guardFaults([joined, created, covered], ['one'])).toEqual([]);
+  expect(guardFaults([created, created, covered], ['one'])).toEqual(['the first commands were created and created']);
+  expect(guardFaults([created, joined, verdict('skipped')], ['one'])).toEqual(['command 3 was skipped']);
+  expect(guardFaults([created, joined, verdict('already_covered', { late: true })], ['one'])).toHaveLength(1);
+  expect(guardFaults([created, joined, verdict('already_covered', { protected: false })], ['one'])).toHaveLength(1);
+  expect(guardFaults([created, verdict('joined', { checkpointId: 'two' })], ['one'])).toHaveLength(1);
+  for (const made of [[], ['two'], ['one', 'two']]) expect(guardFaults([created, joined], made)).toHaveLength(1);
+});
+
+test('a demo that is interrupted in the turn ends the commands and removes what it made', async () => {
+  const temporary = join(home, 'tmp-3');
+  const demo = start([source], temporary);
+  demo.listeners.push((text) => {
+    if (text.includes("Act 1: the agent's turn")) demo.child.kill('SIGINT');
+  });
+  expect(await demo.ended).toBe(130);
+  expect(demo.text()).not.toContain('Act 2');
+  expect(readdirSync(temporary)).toEqual([]);
 });
 
 test('an interrupted demo removes what it made', async () => {
