@@ -184,6 +184,7 @@ fn types_change_back_each_way() {
 fn metadata_alone_is_put_back_without_a_new_inode() {
     let place = Place::default();
     sample(&place);
+    chmod(&place.at("dir/b.txt"), 0o640);
     let (then, want) = (place.picture(), tree(&place.root()));
     let inode = fs::metadata(place.at("dir/b.txt")).unwrap().ino();
     chmod(&place.at("dir/b.txt"), 0o600);
@@ -196,6 +197,40 @@ fn metadata_alone_is_put_back_without_a_new_inode() {
         [("dir".into(), ChangeKind::Metadata), ("dir/b.txt".into(), ChangeKind::Metadata)]
     );
     assert_eq!(fs::metadata(place.at("dir/b.txt")).unwrap().ino(), inode);
+}
+
+/// Input 18: somebody may still hold the inode open or mapped for writing.
+#[test]
+fn rights_are_never_given_to_an_inode_that_is_there() {
+    let set_id = |place: &Place| chmod(&place.at("tool"), 0o4755);
+    let attribute = |place: &Place| {
+        rustix::fs::setxattr(place.at("tool"), "user.a", b"1", rustix::fs::XattrFlags::empty()).unwrap();
+    };
+    let owner = |place: &Place| std::os::unix::fs::chown(place.at("tool"), Some(1234), Some(1234)).unwrap();
+    let root = rustix::process::geteuid().is_root();
+    type Way<'a> = (&'a str, bool, &'a dyn Fn(&Place));
+    let ways: [Way<'_>; 3] =
+        [("set-id", true, &set_id), ("attribute", true, &attribute), ("owner", root, &owner)];
+    for (what, possible, give) in ways {
+        if !possible {
+            eprintln!("skipped: {what}: only root can do this");
+            continue;
+        }
+        let place = Place::default();
+        place.write("tool", "#!/bin/sh\n");
+        chmod(&place.at("tool"), 0o755);
+        give(&place);
+        set_mtime(&place.at("tool"), 7, 7);
+        let (then, want) = (place.picture(), tree(&place.root()));
+        fs::remove_file(place.at("tool")).unwrap();
+        place.write("tool", "#!/bin/sh\n");
+        chmod(&place.at("tool"), 0o755);
+        set_mtime(&place.at("tool"), 7, 7);
+        let mut held = fs::OpenOptions::new().append(true).open(place.at("tool")).unwrap();
+        place.exact(&then, &want);
+        std::io::Write::write_all(&mut held, b"ours now\n").unwrap();
+        same(&tree(&place.root()), &want);
+    }
 }
 
 #[test]

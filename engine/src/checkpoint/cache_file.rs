@@ -150,6 +150,31 @@ impl CacheFile {
     }
 }
 
+/// Removes the caches that mirror a deleted checkpoint: names of files that only it had stand in them (C9).
+///
+/// # Errors
+/// The system's error.
+pub(super) fn forget_base(layout: &Layout, workspace: &str, base: CheckpointId) -> Result<()> {
+    let directory = layout.workspace(workspace);
+    let entries = match std::fs::read_dir(&directory) {
+        Err(e) if e.kind() == std::io::ErrorKind::NotFound => return Ok(()),
+        other => other.map_err(|e| Error::io("listing the stat caches of a workspace", e))?,
+    };
+    for entry in entries {
+        let name = entry.map_err(|e| Error::io("listing the stat caches of a workspace", e))?.file_name();
+        let name = name.to_string_lossy();
+        let Some(stem) = name.strip_suffix(".head") else { continue };
+        let Some((head, _)) = load(&directory, stem).filter(|(head, _)| head.base == base.to_string()) else {
+            continue;
+        };
+        for name in [&*name, &head.data] {
+            let path = directory.join(name);
+            std::fs::remove_file(&path).map_err(|e| Error::io("forgetting a stat cache", e).at(&path))?;
+        }
+    }
+    Ok(())
+}
+
 /// A copy of the records that count, in a new file.
 fn rewritten(directory: &std::path::Path, stem: &str, head: &Head, file: &File) -> Result<Option<Head>> {
     let appender = Appender(Mutex::new((0, Vec::new())));

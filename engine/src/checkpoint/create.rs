@@ -12,12 +12,12 @@ use super::types::{Checkpoint, CreateRequest};
 use super::workspace::{Workspace, identity};
 use crate::context::Context;
 use crate::error::{Code, Error, Result};
-use crate::model::{Objects, Sink, encode_uncovered};
+use crate::model::{Node, Objects, Picture, RelPath, Sink, encode_uncovered};
 use crate::store::{
     CoverageRecord, Draft, FORMAT_VERSION, Identity, LossyPath, Marks, Published, Record, RollbackOf,
     RootRecord, RulesRecord, UncoveredRecord,
 };
-use crate::tree::{CacheWriter, Limits, Rules, Walk, Walked};
+use crate::tree::{CacheWriter, Limits, Rules, Walk, Walked, lookup};
 
 /// How many uncovered paths stand in the record itself.
 const LISTED: usize = 100;
@@ -67,7 +67,7 @@ impl Manager {
         let _store = inner.share_store(ctx)?;
         let root = workspace.open()?;
         let limits = Limits { max_files: request.max_files };
-        let taken = inner.take(&workspace, root, rules, limits, ctx)?;
+        let taken = inner.take(&workspace, root, rules, limits, None, ctx)?;
         let purpose = Purpose {
             plan_id: &request.plan_id,
             phase: request.phase,
@@ -81,26 +81,35 @@ impl Manager {
 }
 
 impl Inner {
-    /// Walks a workspace into a draft. Both locks must be held.
+    /// Walks a workspace into a draft. Both locks must be held. What `target` covers is walked even where an ignore file that came or
+    /// changed since names it: otherwise it could not be rolled back.
     pub(super) fn take(
         &self,
         workspace: &Workspace,
         root: OwnedFd,
         rules: RulesRecord,
         limits: Limits,
+        target: Option<&Picture>,
         ctx: &Context,
     ) -> Result<Taken<'_>> {
         let identity = identity(&root)?;
         let checked = Rules::new(&rules.exclude, rules.exclude_ignored, rules.max_file_bytes)?;
         let mut cache = self.cache(workspace, &checked, identity);
         let ours = stage_names::remembered(self.layout(), workspace)?;
+        let covered = target.filter(|_| rules.exclude_ignored).map(|target| self.covered_by(target));
+        if covered.is_some() {
+            // The cache knows what ignore files say, not what the target covers.
+            cache.forget();
+        }
         loop {
             let draft = Draft::begin(self.layout(), &self.packs, self.durability)?;
             let appender = cache.appender();
             let root = root.try_clone().map_err(|e| Error::io("duplicating the root's descriptor", e))?;
             let used_cache = cache.source().is_some();
-            let walk =
-                self.walk(root, &cache, Some(&appender), &draft, &self.packs, &checked, limits, &ours, ctx);
+            let new_cache: Option<&dyn CacheWriter> = if covered.is_some() { None } else { Some(&appender) };
+            let mut walk =
+                self.walk(root, &cache, new_cache, &draft, &self.packs, &checked, limits, &ours, ctx);
+            walk.covered = covered.as_ref().map(|covered| covered as _);
             match walk.run(self.pool()?) {
                 Ok(walked) => return Ok(Taken { walked, identity, draft, cache, appender, rules }),
                 // The cache counted on a manifest that cannot be read: everything is read again.
@@ -110,6 +119,14 @@ impl Inner {
                 }
                 Err(error) => return Err(error),
             }
+        }
+    }
+
+    /// Tells whether a picture covers a path.
+    pub(super) fn covered_by<'a>(&'a self, target: &'a Picture) -> impl Fn(&RelPath) -> bool + Sync + 'a {
+        |path| {
+            let entry = lookup(target, path, &self.packs).ok().flatten();
+            entry.is_some_and(|entry| !matches!(entry.node, Node::Uncovered { .. }))
         }
     }
 
@@ -142,6 +159,7 @@ impl Inner {
             rules,
             limits,
             strict: self.strict,
+            covered: None,
             ours,
             ctx,
         }

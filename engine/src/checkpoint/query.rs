@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 
 use turnback_core::{CheckpointId, SandboxId};
 
+use super::cache_file::forget_base;
 use super::create::now;
 use super::manager::{Inner, Manager, STORE_PATIENCE};
 use super::stage_names;
@@ -17,7 +18,7 @@ use crate::model::{
 };
 use crate::store::{
     FileLock, LockKind, Marks, Patience, Preview, Published, VerifyReport, collect, disk_usage,
-    freed_by_delete, verify,
+    freed_by_delete, verify, verify_kept_packs,
 };
 use crate::tree::{Limits, Rules, changes, differences, lookup};
 
@@ -83,7 +84,11 @@ impl Manager {
         if !inner.catalog.ids()?.contains(&id) {
             return Ok(false);
         }
+        let workspace = inner.catalog.get(id).ok().flatten().map(|c| c.parsed.sandbox_id.clone());
         collect(inner.layout(), &inner.catalog, &inner.packs, Some(id), &ctx)?;
+        if let Some(workspace) = workspace {
+            forget_base(inner.layout(), workspace.as_str(), id)?;
+        }
         Ok(true)
     }
 
@@ -180,6 +185,9 @@ impl Manager {
         let mut report = verify(inner.layout(), &inner.packs, &inner.catalog, &checkpoints, ctx)?;
         report.checked += damaged.len() as u64;
         report.damaged.extend(damaged);
+        if id.is_none() {
+            report.damaged.extend(verify_kept_packs(inner.layout(), &inner.packs)?);
+        }
         if !report.damaged.is_empty() && inner.store.read_only.is_none() && inner.packs.remember_suspects()? {
             // The next checkpoints read everything again and store anew what was damaged.
             inner.forget_caches()?;
@@ -271,7 +279,10 @@ impl Inner {
     ) -> Result<Picture> {
         let workspace = Workspace::at(of.parsed.workspace.clone())?;
         match workspace.open_if_there()? {
-            Some(root) => self.preview(&workspace, root, of, preview, ctx).map(|(picture, _)| picture),
+            Some(root) => {
+                let then = of.parsed.picture(&self.packs)?;
+                self.preview(&workspace, root, of, &then, preview, ctx).map(|(picture, _)| picture)
+            }
             None => Ok(Picture {
                 root: of.parsed.root.clone(),
                 manifest: preview.put_directory(&[])?,
@@ -286,6 +297,7 @@ impl Inner {
         workspace: &Workspace,
         root: std::os::fd::OwnedFd,
         of: &Published,
+        then: &Picture,
         preview: &Preview<'_>,
         ctx: &Context,
     ) -> Result<(Picture, BTreeSet<Uncovered>)> {
@@ -295,11 +307,16 @@ impl Inner {
         let identity = identity(&root)?;
         let mut cache = self.cache(workspace, &rules, identity);
         let ours = stage_names::remembered(self.layout(), workspace)?;
+        let covered = record.exclude_ignored.then(|| self.covered_by(then));
+        if covered.is_some() {
+            cache.forget();
+        }
         loop {
             let root = root.try_clone().map_err(|e| Error::io("duplicating the root's descriptor", e))?;
             let used_cache = cache.source().is_some();
-            let walk =
+            let mut walk =
                 self.walk(root, &cache, None, preview, &self.packs, &rules, Limits::default(), &ours, ctx);
+            walk.covered = covered.as_ref().map(|covered| covered as _);
             match walk.run(self.pool()?) {
                 Ok(walked) => {
                     tracing::debug!(ms = now().since(started).as_u64(), "walked without storing");

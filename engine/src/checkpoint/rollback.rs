@@ -72,7 +72,19 @@ impl Manager {
             Some(into) => Workspace::resolve_missing(into)?,
             None => Workspace::at(then.parsed.workspace.clone())?,
         };
-        workspace.check_scope(inner.layout(), true)?;
+        // Where a checkpoint was allowed to be taken it may be restored; elsewhere nobody has allowed it yet.
+        let elsewhere = workspace.path != then.parsed.workspace;
+        workspace.check_scope(inner.layout(), !elsewhere)?;
+        let nested = workspace.path.starts_with(&then.parsed.workspace)
+            || then.parsed.workspace.starts_with(&workspace.path);
+        if elsewhere && nested {
+            return Err(Error::new(
+                Code::InvalidArgument,
+                "the target directory and the checkpoint's workspace lie in one another",
+                "give a directory beside the workspace",
+            )
+            .at(&workspace.path));
+        }
         if workspace.path.parent().is_some_and(std::path::Path::exists) {
             workspace.check_ancestors()?;
         }
@@ -131,7 +143,7 @@ impl Inner {
             None => None,
             Some(root) if request.dry_run || !request.safety => {
                 let root = duplicate(root)?;
-                Some(self.preview(workspace, root, then, &preview, ctx)?.0)
+                Some(self.preview(workspace, root, then, &after, &preview, ctx)?.0)
             }
             Some(root) => {
                 let (picture, id) = self.take_before(workspace, root, then, &after, request, ctx)?;
@@ -192,8 +204,14 @@ impl Inner {
         request: &RollbackRequest,
         ctx: &Context,
     ) -> Result<(Picture, Option<CheckpointId>)> {
-        let taken =
-            self.take(workspace, duplicate(root)?, then.record.rules.clone(), Limits::default(), ctx)?;
+        let taken = self.take(
+            workspace,
+            duplicate(root)?,
+            then.record.rules.clone(),
+            Limits::default(),
+            Some(after),
+            ctx,
+        )?;
         let picture = taken.walked.picture.clone();
         if picture == *after {
             return Ok((picture, None));

@@ -119,9 +119,8 @@ impl Workspace {
             return Some("the whole file system");
         }
         let home = std::env::var_os("HOME").map(PathBuf::from).filter(|p| p.is_absolute());
-        if let Some(home) = home.and_then(|p| std::fs::canonicalize(p).ok())
-            && home.starts_with(&self.path)
-        {
+        let mut homes = home.into_iter().chain(people_s_homes());
+        if homes.any(|p| std::fs::canonicalize(p).is_ok_and(|home| home.starts_with(&self.path))) {
             return Some("a home directory, or holds one");
         }
         let temporary = [std::env::temp_dir(), PathBuf::from("/tmp"), PathBuf::from("/var/tmp")];
@@ -190,6 +189,21 @@ pub(super) fn make_private(path: &Path) -> Result<()> {
         make_directory(next)?;
     }
     Ok(())
+}
+
+/// The home directories of root and of people, as the system's list of users has them; `HOME` may be unset or say something else.
+fn people_s_homes() -> Vec<PathBuf> {
+    /// Where most systems begin to count people, and the user that owns nothing.
+    const PEOPLE: std::ops::Range<u32> = 1000..65_534;
+    let Ok(users) = std::fs::read("/etc/passwd") else { return Vec::new() };
+    let homes = users.split(|&b| b == b'\n').filter_map(|line| {
+        let fields: Vec<_> = line.split(|&b| b == b':').collect();
+        let uid: u32 = std::str::from_utf8(fields.get(2)?).ok()?.parse().ok()?;
+        let home = Path::new(std::ffi::OsStr::from_bytes(fields.get(5)?));
+        let counts = (uid == 0 || PEOPLE.contains(&uid)) && home.is_absolute() && home.parent().is_some();
+        counts.then(|| home.to_owned())
+    });
+    homes.collect()
 }
 
 /// The identity of an open root.

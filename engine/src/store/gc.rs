@@ -26,8 +26,8 @@ use crate::error::{Code, Error, Result};
 /// it leaves garbage that the next call removes.
 ///
 /// # Errors
-/// The system's error. While another checkpoint is damaged nothing is erased, because nobody knows what it needs; the checkpoint
-/// itself is gone all the same, and its bytes go with the damaged one.
+/// `CORRUPT` while another checkpoint is damaged, because nobody knows what that one needs; the system's error otherwise. A damaged
+/// checkpoint can always be deleted; what it shares with another damaged one goes with the last of them.
 pub fn collect(
     layout: &Layout,
     catalog: &Catalog,
@@ -38,13 +38,16 @@ pub fn collect(
     packs.refresh()?;
     let (all, damaged) = catalog.all()?;
     let others: Vec<_> = all.into_iter().filter(|c| Some(c.parsed.id) != delete).collect();
-    let unknown = damaged.iter().any(|d| delete.is_none_or(|id| d.checkpoint_id != id.to_string()));
-    let live = match reachable(packs, &others, ctx) {
-        // The same goes for a record that cannot be read.
-        Ok(_) if unknown => None,
+    // A record that cannot be read says nothing of what it needs, and a manifest that cannot be read not all of it.
+    let found = match damaged.into_iter().find(|d| delete.is_none_or(|id| d.checkpoint_id != id.to_string()))
+    {
+        Some(other) => Err(Error::corrupt(other.reason)),
+        None => reachable(packs, &others, ctx),
+    };
+    let live = match found {
         Ok(live) => Some(live),
-        // Nobody knows what a damaged checkpoint needs: everything stays until it is deleted as well.
         Err(error) if error.code() == Code::Corrupt => {
+            refuse_unless_damaged(catalog, packs, delete, &error.to_string(), ctx)?;
             tracing::warn!(%error, "a checkpoint is damaged; nothing is erased as long as it is there");
             None
         }
@@ -75,6 +78,30 @@ pub fn collect(
         shrink(layout, &pack.path, needed, &dead)?;
     }
     packs.refresh()
+}
+
+/// A sound checkpoint is not deleted beside a damaged one: its bytes would stay, and it must not be said that they are gone (C9). A
+/// damaged one may go in any order.
+fn refuse_unless_damaged(
+    catalog: &Catalog,
+    packs: &PackSet,
+    delete: Option<CheckpointId>,
+    why: &str,
+    ctx: &Context,
+) -> Result<()> {
+    let Some(id) = delete else { return Ok(()) };
+    let sound = match catalog.get(id) {
+        Ok(Some(checkpoint)) => Reach::new(packs, ctx).add(&checkpoint, 0).is_ok(),
+        _ => false,
+    };
+    if !sound {
+        return Ok(());
+    }
+    Err(Error::new(
+        Code::Corrupt,
+        format!("another checkpoint is damaged, so that nobody knows which data it needs: {why}"),
+        "delete the damaged one first; `turnback verify` names it",
+    ))
 }
 
 fn reachable<'a>(packs: &'a PackSet, checkpoints: &[Arc<Published>], ctx: &'a Context) -> Result<Reach<'a>> {

@@ -2,6 +2,7 @@
 
 mod catalog;
 mod draft;
+mod ephemeral;
 mod files;
 mod format;
 mod gc;
@@ -33,4 +34,4 @@ pub use record::{
     UncoveredRecord,
 };
 pub use usage::{disk_usage, freed_by_delete};
-pub use verify::{VerifyReport, verify};
+pub use verify::{VerifyReport, verify, verify_kept_packs};

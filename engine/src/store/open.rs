@@ -3,9 +3,9 @@
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
-use super::files;
 use super::layout::Layout;
 use super::lock::{FileLock, LockKind, Patience};
+use super::{ephemeral, files};
 use crate::context::Context;
 use crate::error::{Code, Error, Result};
 use crate::store::{Durability, FORMAT_VERSION};
@@ -31,6 +31,8 @@ pub struct OpenedStore {
     pub read_only: Option<String>,
     /// It goes with the manager.
     pub ephemeral: bool,
+    /// Held as long as an ephemeral store is in use.
+    _alive: Option<FileLock>,
 }
 
 const FORMAT_PREFIX: &str = "turnback store ";
@@ -45,18 +47,22 @@ pub fn open_store(location: &StoreLocation) -> Result<OpenedStore> {
         StoreLocation::Path(path) => (absolute(path)?, false),
         StoreLocation::Default => (default_path()?, false),
         StoreLocation::Ephemeral => {
-            let path = std::env::temp_dir().join(format!("turnback-{}", files::random_name()?));
+            let path = std::env::temp_dir().join(format!("{}{}", ephemeral::PREFIX, files::random_name()?));
             (path, true)
         }
     };
+    if ephemeral {
+        ephemeral::sweep();
+    }
     let root = make_root(&path)?;
     check_owner(&root)?;
     let layout = Layout::new(root);
+    let alive = if ephemeral { Some(ephemeral::hold(&layout)?) } else { None };
     let read_only = check_format(&layout)?;
     if read_only.is_none() {
         sweep(&layout)?;
     }
-    Ok(OpenedStore { layout, read_only, ephemeral })
+    Ok(OpenedStore { layout, read_only, ephemeral, _alive: alive })
 }
 
 fn absolute(path: &Path) -> Result<PathBuf> {

@@ -50,6 +50,22 @@ pub fn verify(
     Ok(report)
 }
 
+/// Verifies the packs of deleted checkpoints that others still need.
+///
+/// # Errors
+/// The system's error when the store cannot be listed.
+pub fn verify_kept_packs(layout: &Layout, packs: &PackSet) -> Result<Vec<Damaged>> {
+    let mut damaged = Vec::new();
+    for name in files::names(&layout.packs())? {
+        let Some(id) = name.strip_suffix(".pack") else { continue };
+        if let Err(error) = check_pack(&layout.packs().join(&name), packs) {
+            let reason = format!("its pack, which others still need, is damaged: {error}");
+            damaged.push(Damaged { checkpoint_id: id.to_owned(), path: None, reason });
+        }
+    }
+    Ok(damaged)
+}
+
 type Found = Vec<(Option<RelPath>, String)>;
 
 /// The files of a checkpoint's own directory: record, marks, pack and index as files, each byte of them.

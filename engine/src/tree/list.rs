@@ -383,7 +383,10 @@ impl Scan<'_> {
         let path = self.path.join(name.to_bytes());
         let is_directory = kind == FileKind::Directory;
         rules.excludes(&path, is_directory)
-            || (rules.ignored && self.ignore.ignores(&path, is_directory) && !is_git(&path))
+            || (rules.ignored
+                && self.ignore.ignores(&path, is_directory)
+                && !is_git(&path)
+                && !self.shared.walk.covered.is_some_and(|covered| covered(&path)))
     }
 }
 

@@ -44,6 +44,8 @@ pub struct Walk<'a> {
     pub limits: Limits,
     /// Read every file again, whatever the timestamps say (input 49).
     pub strict: bool,
+    /// Paths that are walked although an ignore file names them: those that the checkpoint has to which a workspace is compared.
+    pub covered: Option<&'a (dyn Fn(&RelPath) -> bool + Sync)>,
     /// Names directly in the root that are ours and no part of the workspace: staging directories that the store remembers.
     pub ours: &'a [Vec<u8>],
     /// Cancel, deadline, progress.

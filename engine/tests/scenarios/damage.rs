@@ -207,7 +207,8 @@ fn damage_is_named_and_does_not_block_its_own_removal() {
 
 #[test]
 fn nothing_is_erased_that_a_damaged_checkpoint_may_need() {
-    // P8: while a record or a manifest cannot be read nobody knows what it needs, so another one's deletion erases nothing.
+    // P8, C9: while a record or a manifest cannot be read nobody knows what it needs. A sound checkpoint is not deleted then, because
+    // its bytes would have to stay.
     let zero = |bytes: &[u8]| [&bytes[..8], &vec![0; bytes.len() - 8]].concat();
     for name in ["record", "objects.pack"] {
         let pair = pair();
@@ -216,7 +217,8 @@ fn nothing_is_erased_that_a_damaged_checkpoint_may_need() {
         let lost = noise(77, 3000);
         pair.place.write("third", &lost);
         let third = pair.place.create().checkpoint_id;
-        assert!(pair.fresh().delete(third).unwrap());
+        assert_eq!(code(pair.fresh().delete(third)), Code::Corrupt, "{name}");
+        assert!(pair.place.ids().contains(&third));
         pair.second_restores("beside a damaged one");
         // Whole again: it is as it was.
         fs::write(pair.file(name), &bytes).unwrap();
@@ -229,6 +231,29 @@ fn nothing_is_erased_that_a_damaged_checkpoint_may_need() {
         }
         let left = crate::common::place::files_beneath(&pair.place.store().join("packs"));
         assert_eq!(left, Vec::<PathBuf>::new());
+    }
+}
+
+#[test]
+fn packs_of_deleted_checkpoints_are_verified_too() {
+    // P7: a pack that lives on because others need it, and its index.
+    for (extension, at) in [("index", 30), ("pack", 60)] {
+        let place = Place::in_memory();
+        place.write("a", noise(1, 3000));
+        let first = place.create().checkpoint_id;
+        place.write("b", noise(2, 3000));
+        place.create();
+        assert!(place.manager.delete(first).unwrap());
+        place.verify_is_clean();
+        let path = place.store().join("packs").join(format!("{first}.{extension}"));
+        let mut bytes = fs::read(&path).unwrap();
+        bytes[at] ^= 1;
+        fs::write(&path, &bytes).unwrap();
+        let report = open(&place.store()).unwrap().verify(None, &Context::default()).unwrap();
+        assert!(
+            report.damaged.iter().any(|d| d.checkpoint_id == first.to_string()),
+            "{extension}: {report:?}"
+        );
     }
 }
 

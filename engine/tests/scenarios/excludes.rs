@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use turnback_engine::{Checkpoint, Code, Reason};
+use turnback_engine::{ChangeKind, Checkpoint, Code, Context, DiffTo, Reason};
 
 use crate::common::everything::{set_mtime, set_xattr};
 use crate::common::picture::same;
@@ -165,4 +165,37 @@ fn a_file_that_grows_over_the_limit_and_shrinks_again() {
     assert!(!report.restored || !report.kept.is_empty());
     place.write("f", "tiny");
     assert!(place.try_create(asked).unwrap().coverage.complete);
+}
+
+#[test]
+fn what_is_ignored_since_is_rolled_back_all_the_same() {
+    // C7: the ignore files of now must not keep a rollback from what the checkpoint covers.
+    for ignore in ["src/\n", "*\n"] {
+        let place = Place::default();
+        place.write(".gitignore", "out\n");
+        place.write("src/main.c", "good");
+        place.write("out/built", "1");
+        let before = place.tree();
+        let mut asked = request();
+        asked.exclude_ignored = true;
+        let id = place.try_create(asked.clone()).unwrap().checkpoint_id;
+        place.write(".gitignore", ignore);
+        place.write("src/main.c", "ruined");
+        place.write("src/new.c", "new");
+        let_timestamps_age(&place);
+        // A cache that knows the new ignore file must not hide it either.
+        place.try_create(asked).unwrap();
+        let changes = place.manager.diff(id, DiffTo::Now, &Context::default()).unwrap();
+        let kinds: Vec<_> = changes.iter().map(|c| (c.path.to_string(), c.kind)).collect();
+        assert!(kinds.contains(&("src/main.c".to_owned(), ChangeKind::Modified)), "{kinds:?}");
+        let report = place.rollback(id);
+        assert!(report.restored, "{ignore}: {report:?}");
+        if ignore == "*\n" {
+            // New, and ignored now: out of scope, so it stays and is said.
+            assert!(place.at("src/new.c").exists());
+            std::fs::remove_file(place.at("src/new.c")).unwrap();
+            place.rollback(id);
+        }
+        same(&place.tree(), &before);
+    }
 }

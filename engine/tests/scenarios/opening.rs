@@ -1,6 +1,7 @@
 //! Which directories are taken as a store, and what opening does to them (inputs 7, 80, 81, 99, 102, 103).
 
 use std::fs;
+use std::os::unix::fs::PermissionsExt;
 use std::os::unix::fs::symlink;
 
 use turnback_core::CheckpointId;
@@ -139,6 +140,28 @@ fn leftovers_are_swept() {
     assert!(std::path::Path::new("/etc/passwd").exists());
     assert_eq!(manager.verify(None, &Context::default()).unwrap().damaged, []);
     assert_eq!(manager.get(id).unwrap().unwrap().checkpoint_id, id);
+}
+
+#[test]
+fn the_next_ephemeral_store_removes_those_of_dead_processes() {
+    // C11: killed, so that nothing could remove it.
+    let ephemeral =
+        || Manager::open(OpenOptions { store: StoreLocation::Ephemeral, ..OpenOptions::default() });
+    let alive = ephemeral().unwrap();
+    let orphan = alive.store_path().with_file_name(format!("turnback-{}", "0123456789abcdef".repeat(2)));
+    crate::common::place::copy_store(alive.store_path(), &orphan);
+    for path in [orphan.clone(), orphan.join("locks")] {
+        fs::set_permissions(path, fs::Permissions::from_mode(0o700)).unwrap();
+    }
+    let foreign = orphan.with_file_name("turnback-0123");
+    fs::create_dir_all(&foreign).unwrap();
+    let next = ephemeral().unwrap();
+    assert!(!orphan.exists());
+    assert!(alive.store_path().exists(), "this one is in use");
+    assert!(foreign.exists(), "this one is none of ours");
+    fs::remove_dir(foreign).unwrap();
+    next.close().unwrap();
+    alive.close().unwrap();
 }
 
 #[test]

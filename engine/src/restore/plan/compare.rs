@@ -64,7 +64,9 @@ impl<'a> Descent<'a> {
         } else if it.protected {
             self.keep(it, name, now, None, Reason::GitMetadata);
         } else if !is_captured(&now.node) {
-            self.keep(it, name, now, None, Reason::NotCaptured);
+            let excluded = matches!(now.node, Node::Uncovered { reason: Reason::Excluded, .. });
+            let reason = if excluded { Reason::Excluded } else { Reason::NotCaptured };
+            self.keep(it, name, now, None, reason);
         } else if let Node::Directory { manifest } = now.node {
             self.look(it, name, Some(manifest), None, Role::Delete { before: now.meta });
         } else if self.grouped.contains(&it.path) {
@@ -242,7 +244,10 @@ impl<'a> Descent<'a> {
             Some(now) if now.same_content(&then) => Act::Metadata,
             Some(_) => Act::Replace,
         };
-        self.draft.items.push(plain(it.place.dir, name, now, Some(then), act));
+        let fresh = now.as_ref().is_some_and(|now| gives_rights(now, &then));
+        let mut item = plain(it.place.dir, name, now, Some(then), act);
+        item.fresh = fresh;
+        self.draft.items.push(item);
     }
 
     /// A directory is to be made with all that the checkpoint has in it.
@@ -347,4 +352,14 @@ impl<'a> Descent<'a> {
 
 fn keep(now: &State, then: &State) -> Role {
     Role::Keep { before: now.meta.clone(), after: then.meta.clone() }
+}
+
+/// Whether an inode would get rights that whoever made it must not have: another owner, set-id bits or attributes (capabilities among
+/// them). Somebody may still hold it open or mapped for writing, so that such a file gets an inode of its own (input 18).
+fn gives_rights(now: &State, then: &State) -> bool {
+    let (now, then) = (&now.meta, &then.meta);
+    let set_id = then.mode & 0o6000 != 0 && now.mode & 0o6000 != then.mode & 0o6000;
+    (now.uid, now.gid) != (then.uid, then.gid)
+        || set_id
+        || (then.xattrs.is_some() && now.xattrs != then.xattrs)
 }
