@@ -68,6 +68,34 @@ describe('C12: abort', () => {
     expect(picture(workspace)).toEqual(before);
   });
 
+  it('a rollback cancelled in the middle says how it can be undone (C8)', async () => {
+    const { manager, workspace } = await scene(MANY);
+    const checkpoint = await manager.createCheckpoint(workspace, 'p', 'manual');
+    write(workspace, Object.fromEntries(Object.keys(MANY).map((name) => [name, 'damaged\n'])));
+    const damaged = picture(workspace);
+    const controller = new AbortController();
+    // Only the rollback's own writing is stopped: by then the checkpoint that undoes it is there.
+    const onProgress = ({ phase }: Progress) => void (phase === 'apply' && controller.abort('enough'));
+    const error = await rejection(manager.rollbackTo(checkpoint, { signal: controller.signal, onProgress }));
+    expect(error).toMatchObject({
+      code: 'ABORTED',
+      cause: 'enough',
+      details: { undoCheckpointId: expect.any(String) },
+    });
+    const { undoCheckpointId } = (error as { details: { undoCheckpointId: string } }).details;
+    expect((await manager.undo(undoCheckpointId)).restored).toBe(true);
+    expect(picture(workspace)).toEqual(damaged);
+  });
+
+  it('no path at all is no scope', async () => {
+    const { manager, workspace } = await scene();
+    const { checkpointId } = await manager.createCheckpoint(workspace, 'p', 'manual');
+    expect(await rejection(manager.rollbackTo(checkpointId, { paths: [] }))).toMatchObject({
+      code: 'INVALID_ARGUMENT',
+    });
+    expect(await manager.listCheckpoints()).toHaveLength(1);
+  });
+
   it('a deadline that cannot be met gives TIMED_OUT, and no checkpoint is left', async () => {
     const { manager, workspace, store } = await scene(MANY);
     expect(await rejection(manager.createCheckpoint(workspace, 'p', 'manual', {}, { deadlineMs: 1 }))).toMatchObject({

@@ -1,6 +1,6 @@
 /** Calls of the addon: cancelling, deadlines and progress. */
 import { addon } from './addon.js';
-import { TurnbackError } from './errors.js';
+import { isTurnbackError, TurnbackError } from './errors.js';
 import { unwrap } from './failure.js';
 import type { Logger } from './log.js';
 import type { Control, Failure, ProgressEvent, Ticket } from './native.js';
@@ -25,6 +25,11 @@ export interface Call<T> {
   track: (work: Promise<void>) => void;
   /** Takes back a success that came after the caller was told that there is none (C12: it never publishes late). */
   takeBack?: (value: T) => Promise<void>;
+  /**
+   * How long a caller who gave up waits for the engine's own answer, in milliseconds: it says how far a rollback came and how to
+   * undo it (C8). Without it the call rejects at once.
+   */
+  lingerMs?: number;
 }
 
 /**
@@ -49,11 +54,18 @@ export async function long<T>(call: Call<T>, limits: Limits): Promise<T> {
   if (limits.onProgress !== undefined) control.onProgress = listener(limits.onProgress, call.log, () => over);
 
   return await new Promise<T>((resolve, reject) => {
-    const giveUp = (error: TurnbackError) => {
-      if (over) return;
+    let givenUp: TurnbackError | undefined;
+    let lingering: NodeJS.Timeout | undefined;
+    const leave = (error: TurnbackError) => {
       end();
-      ticket.cancel();
       reject(error);
+    };
+    const giveUp = (error: TurnbackError) => {
+      if (over || givenUp !== undefined) return;
+      ticket.cancel();
+      if (call.lingerMs === undefined) return leave(error);
+      givenUp = error;
+      lingering = setTimeout(() => leave(error), call.lingerMs);
     };
     const onAbort = () => giveUp(aborted());
     const timer =
@@ -64,6 +76,7 @@ export async function long<T>(call: Call<T>, limits: Limits): Promise<T> {
       over = true;
       signal?.removeEventListener('abort', onAbort);
       clearTimeout(timer);
+      clearTimeout(lingering);
     };
     signal?.addEventListener('abort', onAbort, { once: true });
     const run = async () => {
@@ -75,10 +88,20 @@ export async function long<T>(call: Call<T>, limits: Limits): Promise<T> {
       } catch (error) {
         if (over) return;
         end();
-        reject(error);
+        reject(givenUp === undefined ? error : withDetails(givenUp, error));
       }
     };
     call.track(run());
+  });
+}
+
+/** What the caller is told, with what the engine's own answer adds to it. */
+function withDetails(error: TurnbackError, engines: unknown): TurnbackError {
+  if (!isTurnbackError(engines)) return error;
+  return new TurnbackError(error.code, error.message, {
+    retryable: error.retryable,
+    details: { ...engines.details, ...error.details },
+    cause: error.cause,
   });
 }
 

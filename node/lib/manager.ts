@@ -28,6 +28,9 @@ const UNCHANGED = 'nothing was changed';
 const NOTHING_LEFT = 'nothing is left behind';
 const PERHAPS_IN_PART = 'what it did so far stays: run it again, or look at it with diff()';
 
+/** How long a rollback that was given up may take to say how far it came, in milliseconds (C8). */
+const LINGER_MS = 2_000;
+
 /**
  * One store of checkpoints. All calls are asynchronous and run on threads of the manager's own; calls on different
  * workspaces do not wait for each other (C10).
@@ -136,10 +139,17 @@ export class CheckpointManager implements AsyncDisposable {
       allowReplacedRoot: given.allowReplacedRoot ?? false,
       safety: given.safety ?? true,
     };
+    if (given.paths?.length === 0) {
+      throw invalidArgument(
+        'options.paths',
+        'options.paths is empty: name what to restore, or leave it out for everything',
+      );
+    }
     const id = typeof named === 'string' ? named : await this.#stored(named);
     const roll = () =>
       this.#long('the rollback', request.dryRun ? UNCHANGED : PERHAPS_IN_PART, given, {
         start: (ticket, control) => this.#native.rollback(id, request, ticket, control),
+        lingerMs: LINGER_MS,
       });
     const report = request.dryRun ? await roll() : await this.#restoring(id, request.into, roll);
     const { restored, written, deleted, undoCheckpointId } = report;
@@ -159,6 +169,7 @@ export class CheckpointManager implements AsyncDisposable {
     const report = await this.#restoring(id, undefined, () =>
       this.#long('the undo', PERHAPS_IN_PART, given, {
         start: (ticket, control) => this.#native.undo(id, ticket, control),
+        lingerMs: LINGER_MS,
       }),
     );
     this.#log.info({ checkpointId: id, restored: report.restored }, 'rollback undone');
@@ -351,7 +362,7 @@ export class CheckpointManager implements AsyncDisposable {
     what: string,
     afterwards: string,
     { signal, onProgress, deadlineMs }: Limits,
-    call: { start: (ticket: Ticket, control: Control) => Promise<T | Failure>; takeBack?: Call<T>['takeBack'] & {} },
+    call: Pick<Call<T>, 'start' | 'takeBack' | 'lingerMs'>,
   ): Promise<T> {
     this.#usable();
     const track = (work: Promise<void>) => void this.#track(work);

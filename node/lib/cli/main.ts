@@ -24,12 +24,16 @@ export async function main(line: string[]): Promise<number> {
   }
 }
 
-/** Whoever reads the output may stop reading (`| head`): that is no error, and there is no one left to tell. */
+/** Whoever reads the output may stop reading (`| head`): that is no error, and the exit code is still the command's own. */
 function quietOnClosedPipe(): void {
   for (const stream of [process.stdout, process.stderr]) {
     stream.on('error', (error: NodeJS.ErrnoException) => {
-      if (error.code !== 'EPIPE') throw error;
-      process.exit(EXIT.done);
+      if (error.code === 'EPIPE') return;
+      // What cannot be written cannot be relied on, whatever the command itself came to.
+      if (stream === process.stdout) {
+        process.stderr.write(`turnback: IO: the output cannot be written: ${error.code ?? error.message}\n`);
+      }
+      process.exit(EXIT.failed);
     });
   }
 }
@@ -49,8 +53,10 @@ async function dispatch(line: string[]): Promise<number> {
     return EXIT.usage;
   }
   if (name === 'help') {
+    if (rest[0] === undefined) return print(overview());
     const command = COMMANDS.find((known) => known.name === rest[0]);
-    return print(command === undefined ? overview() : helpOf(command));
+    if (command === undefined) throw unknownCommand(rest[0]);
+    return print(helpOf(command));
   }
   const command = COMMANDS.find((known) => known.name === name);
   if (command === undefined) throw unknownCommand(name);

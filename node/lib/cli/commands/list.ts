@@ -1,3 +1,4 @@
+import { resolve } from 'node:path';
 import type { Command } from '../command.js';
 import { EXIT } from '../exit.js';
 import { printable, size, table, when } from '../text.js';
@@ -18,7 +19,10 @@ export const list: Command = {
     output.answer(
       { checkpoints },
       () => {
-        if (checkpoints.length === 0) return ['There are no checkpoints yet: `turnback checkpoint` takes one.'];
+        if (checkpoints.length === 0) {
+          const whose = directory === undefined ? 'in this store' : `of ${printable(resolve(directory))} in this store`;
+          return [`There are no checkpoints ${whose}. \`turnback checkpoint\` takes one.`];
+        }
         const rows = checkpoints.map((one) => [
           one.checkpointId,
           when(one.createdAt),
