@@ -12,6 +12,7 @@ mod damage;
 mod deep;
 mod delete;
 mod excludes;
+mod frozen;
 mod full_disk;
 mod killed;
 mod limits;
