@@ -4,7 +4,7 @@ import { flag, options } from './check.js';
 import { invalidArgument, TurnbackError } from './errors.js';
 import { unwrap } from './failure.js';
 import { type Logger, safely } from './log.js';
-import type { Control, Failure, NativeManager, Ticket } from './native.js';
+import type { Failure, NativeManager } from './native.js';
 import { CREATE, checkpointId, LONG, label, metadata, nameId, OPEN, phase, ROLLBACK } from './options.js';
 import { absolute, type Path, pathBytes } from './paths.js';
 import * as records from './records.js';
