@@ -186,7 +186,7 @@ impl Manager {
         report.checked += damaged.len() as u64;
         report.damaged.extend(damaged);
         if id.is_none() {
-            report.damaged.extend(verify_kept_packs(inner.layout(), &inner.packs)?);
+            report.damaged.extend(verify_kept_packs(inner.layout(), &inner.packs, &checkpoints, ctx)?);
         }
         if !report.damaged.is_empty() && inner.store.read_only.is_none() && inner.packs.remember_suspects()? {
             // The next checkpoints read everything again and store anew what was damaged.

@@ -241,6 +241,10 @@ fn tighten(root: &Path) -> Result<()> {
 
 fn make_directories(layout: &Layout) -> Result<Option<String>> {
     for path in [layout.checkpoints(), layout.packs(), layout.tmp(), layout.locks(), layout.workspaces()] {
+        // Looked at first: making a directory that is there waits for ever on a frozen file system (P11).
+        if files::exists(&path) {
+            continue;
+        }
         match files::make_directory(&path) {
             Ok(()) => {}
             // A full disk or a read-only one: what is there can still be read.

@@ -71,7 +71,8 @@ impl Pack {
 
     /// All objects, by the index or, where that is damaged, by the pack itself.
     pub(super) fn all(&self) -> Vec<IndexEntry> {
-        self.index.all().or_else(|_| self.rebuild().all()).unwrap_or_default()
+        let index = self.rebuilt.get().unwrap_or(&self.index);
+        index.all().or_else(|_| self.rebuild().all()).unwrap_or_default()
     }
 }
 

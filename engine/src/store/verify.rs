@@ -6,9 +6,10 @@ use std::sync::Arc;
 use super::catalog::{Catalog, Damaged, Published};
 use super::layout::Layout;
 use super::pack_set::PackSet;
+use super::reach::Reach;
 use super::{files, index, manifest, pack};
 use crate::context::{Context, Progress};
-use crate::error::Result;
+use crate::error::{Code, Result};
 use crate::model::{
     Content, Entry, Hash, LinkGroups, Node, Objects, RelPath, Segment, Xattrs, decode_segments,
 };
@@ -54,16 +55,45 @@ pub fn verify(
 ///
 /// # Errors
 /// The system's error when the store cannot be listed.
-pub fn verify_kept_packs(layout: &Layout, packs: &PackSet) -> Result<Vec<Damaged>> {
+pub fn verify_kept_packs(
+    layout: &Layout,
+    packs: &PackSet,
+    checkpoints: &[Arc<Published>],
+    ctx: &Context,
+) -> Result<Vec<Damaged>> {
     let mut damaged = Vec::new();
     for name in files::names(&layout.packs())? {
         let Some(id) = name.strip_suffix(".pack") else { continue };
-        if let Err(error) = check_pack(&layout.packs().join(&name), packs) {
+        let path = layout.packs().join(&name);
+        if let Err(error) = check_pack(&path, packs) {
+            // A deletion that was killed leaves packs that nobody needs; the next one removes them.
+            if !is_needed(&path, packs, checkpoints, ctx)? {
+                continue;
+            }
             let reason = format!("its pack, which others still need, is damaged: {error}");
             damaged.push(Damaged { checkpoint_id: id.to_owned(), path: None, reason });
         }
     }
     Ok(damaged)
+}
+
+/// Whether any checkpoint reaches an object of a pack.
+fn is_needed(
+    path: &std::path::Path,
+    packs: &PackSet,
+    checkpoints: &[Arc<Published>],
+    ctx: &Context,
+) -> Result<bool> {
+    let mut reach = Reach::new(packs, ctx);
+    for checkpoint in checkpoints {
+        match reach.add(checkpoint, 0) {
+            // Its own damage is reported as such.
+            Err(error) if error.code() == Code::Corrupt => tracing::debug!(%error, "a checkpoint is damaged"),
+            other => other?,
+        }
+    }
+    let entries = packs.all().into_iter().filter(|pack| pack.path == path).flat_map(|pack| pack.all());
+    Ok(entries.into_iter().any(|entry| reach.owners.contains_key(&entry.hash)))
 }
 
 type Found = Vec<(Option<RelPath>, String)>;

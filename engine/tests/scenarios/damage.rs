@@ -258,6 +258,26 @@ fn packs_of_deleted_checkpoints_are_verified_too() {
 }
 
 #[test]
+fn a_deletion_keeps_what_others_need_though_its_index_is_damaged() {
+    // P8: byte 30 is in the index's header, so that none of it can be used.
+    let place = Place::in_memory();
+    place.write("a", noise(1, 3000));
+    let first = place.create();
+    place.write("b", noise(2, 3000));
+    let (second, tree) = (place.create().checkpoint_id, place.tree());
+    let path = first.snapshot_path.join("objects.index");
+    let mut bytes = fs::read(&path).unwrap();
+    bytes[30] ^= 1;
+    fs::write(&path, &bytes).unwrap();
+    let manager = open(&place.store()).unwrap();
+    assert!(manager.delete(first.checkpoint_id).unwrap());
+    fs::remove_file(place.at("a")).unwrap();
+    let request = RollbackRequest { safety: false, ..exact() };
+    assert!(manager.rollback(second, request, &Context::default()).unwrap().restored);
+    same(&place.tree(), &tree);
+}
+
+#[test]
 fn a_store_can_be_copied_and_lost_in_part() {
     // F30: each file of the store in turn is emptied in a copy; the second checkpoint is there in all of them but its own.
     let pair = pair();
