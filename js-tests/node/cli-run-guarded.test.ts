@@ -78,6 +78,27 @@ describe('run-guarded', () => {
   });
 
   it.each([
+    ['cannot be opened', { TURNBACK_STORE: '/proc/nope' }],
+    ['is needed for nothing', { TURNBACK_STORE: '/proc/nope', SANDBOX_CHECKPOINT_BEFORE_AGENT_BATCH: 'false' }],
+  ])('runs the command although the store %s', (_what, env) => {
+    const { code, stdout, stderr } = prepared(env).run('run-guarded', '--', 'sh', '-c', 'echo ran; exit 7');
+    expect({ code, stdout }).toEqual({ code: 7, stdout: 'ran\n' });
+    expect(stderr).toMatch(/^turnback: no checkpoint: (?:failed|skipped)/);
+  });
+
+  it('takes a checkpoint of a directory with a long name as well', () => {
+    const { home, run } = prepared();
+    const deep = write(join(home, 'x'.repeat(200), 'y'.repeat(50)), { a: '1' });
+    expect(run('run-guarded', deep, '--', 'true').stderr).toMatch(/^turnback: to go back/);
+  });
+
+  it.each(['/etc/passwd/x', ''])('%j cannot be started: 127', (program) => {
+    const { code, stderr } = prepared().run('run-guarded', '--quiet', '--', program);
+    expect(code).toBe(127);
+    expect(stderr).toContain('turnback: cannot run');
+  });
+
+  it.each([
     [['run-guarded'], 2, 'needs CMD… after --'],
     [['run-guarded', '--'], 2, 'needs CMD… after --'],
     [['run-guarded', '--turn', '', '--', 'true'], 2, 'INVALID_ARGUMENT'],
@@ -100,7 +121,7 @@ describe('run-guarded', () => {
       if (told === '') child.kill('SIGTERM');
       told += chunk;
     });
-    const code = await new Promise((resolve) => child.once('exit', resolve));
+    const code = await new Promise((resolve) => child.once('close', resolve));
     expect(code).toBe(9);
     expect(told).toBe('ready\nending\n');
   });

@@ -72,6 +72,12 @@ export function checkedAnswer(value: unknown): CheckedAnswer {
     const names = Object.keys(value).slice(0, 5).join(', ').slice(0, 100);
     throw invalidArgument('driver', `the driver's createCheckpoint resolved with an object of ${names}: ${ADVICE}`);
   }
+  if ((checkpointId === undefined && !isPlain(value)) || hasError(value)) {
+    throw invalidArgument(
+      'driver',
+      `the driver's createCheckpoint resolved with something else than an answer: ${ADVICE}`,
+    );
+  }
   if (checkpointId !== undefined) {
     if (!isId(checkpointId)) {
       throw invalidArgument(
@@ -87,6 +93,18 @@ export function checkedAnswer(value: unknown): CheckedAnswer {
     );
   }
   return { ...(checkpointId === undefined ? {} : { checkpointId }), partial: partial ?? false };
+}
+
+/** Whether it is an object literal, of whichever realm: a `Response` or a stream has no own properties either. */
+function isPlain(value: object): boolean {
+  const prototype: unknown = Object.getPrototypeOf(value);
+  return prototype === null || Object.getPrototypeOf(prototype) === null;
+}
+
+/** Whether it speaks of an error, as the answers of many services do. */
+function hasError(value: object): boolean {
+  const { error } = value as { error?: unknown };
+  return error !== undefined && error !== null;
 }
 
 function isId(value: unknown): value is string {

@@ -85,6 +85,9 @@ function checked(value: unknown): Result {
       `the driver's createCheckpoint resolved with an object without checkpointId: ${ADVICE} (it has ${Object.keys(value).slice(0, 5).join(', ').slice(0, 100)})`,
     );
   }
+  if ((checkpointId === undefined && !isPlain(value)) || hasError(value)) {
+    return nonsense(`the driver's createCheckpoint resolved with something else than an answer: ${ADVICE}`);
+  }
   if (checkpointId !== undefined && !isId(checkpointId)) {
     return nonsense(
       `the driver's createCheckpoint resolved with a checkpointId that is no text of 1 to ${MAX_ID_BYTES} bytes without control characters: ${ADVICE}`,
@@ -94,6 +97,18 @@ function checked(value: unknown): Result {
     return nonsense("the driver's createCheckpoint resolved with a partial that is neither true nor false");
   }
   return { ...(checkpointId === undefined ? {} : { checkpointId }), partial: partial ?? false };
+}
+
+/** Whether it is an object literal, of whichever realm: a `Response` or a stream has no own properties either. */
+function isPlain(value: object): boolean {
+  const prototype: unknown = Object.getPrototypeOf(value);
+  return prototype === null || Object.getPrototypeOf(prototype) === null;
+}
+
+/** Whether it speaks of an error, as the answers of many services do. */
+function hasError(value: object): boolean {
+  const { error } = value as { error?: unknown };
+  return error !== undefined && error !== null;
 }
 
 function isId(value: unknown): value is string {

@@ -8,6 +8,15 @@ export interface Waiter {
   reject(error: Error): void;
 }
 
+/** A signal of somebody's own making may throw; its batch, and all others, get their answers all the same (G5). */
+function attempt(call: () => void): void {
+  try {
+    call();
+  } catch {
+    // Then it cannot cancel the batch: the batch's limit still ends it.
+  }
+}
+
 /** The batches that wait, under their numbers. */
 export class Waiting {
   readonly #waiters = new Map<number, Waiter & { leave: () => void }>();
@@ -22,13 +31,13 @@ export class Waiting {
     this.#last += 1;
     const number = this.#last;
     const listener = () => onAbort(number);
-    signal?.addEventListener('abort', listener, { once: true });
+    attempt(() => signal?.addEventListener('abort', listener, { once: true }));
     const verdict = new Promise<Verdict>((resolve, reject) => {
       this.#waiters.set(number, {
         ...batch,
         resolve,
         reject,
-        leave: () => signal?.removeEventListener('abort', listener),
+        leave: () => attempt(() => signal?.removeEventListener('abort', listener)),
       });
     });
     return { number, verdict };

@@ -1,17 +1,20 @@
-import { type SpawnOptions, spawn } from 'node:child_process';
+import { type ChildProcess, type SpawnOptions, spawn } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import { statSync } from 'node:fs';
 import { constants } from 'node:os';
 import { resolve } from 'node:path';
 import { localDriver } from '../../drivers/local.js';
 import { TurnbackError } from '../../errors.js';
-import { createGuard, type Verdict } from '../../guard/index.js';
-import { checkpointComment } from '../../policy.js';
+import { createGuard, isCheckpointBeforeAgentBatchEnabled, type Verdict } from '../../guard/index.js';
+import type { CheckpointManager } from '../../manager.js';
+import { CHECKPOINT_TIMEOUT_MS, checkpointComment } from '../../policy.js';
 import type { Command } from '../command.js';
-import { printable } from '../text.js';
+import { printable, printableMessage } from '../text.js';
 
 /** What a shell answers when a program cannot be started. */
 const NOT_FOUND = 127;
+
+const PASSED_ON = ['SIGINT', 'SIGTERM', 'SIGHUP', 'SIGQUIT'] as const;
 
 export const runGuarded: Command = {
   name: 'run-guarded',
@@ -37,45 +40,92 @@ export const runGuarded: Command = {
     const turnId = value('turn') ?? randomUUID();
     // Refuses what is no turn id, before anything is done.
     checkpointComment(turnId);
-    const manager = await store();
-    const guard = createGuard({ driver: localDriver(manager, directory), logger: output.logger() });
-    const verdict = await guard.beforeBatch({ sandboxId: directory, turnId });
-    if (!verdict.protected) output.note(`no checkpoint: ${verdict.outcome} (${verdict.reason}); the command runs`);
+    const from = performance.now();
+    const opened = isCheckpointBeforeAgentBatchEnabled() ? await openInTime(store, directory) : undefined;
+    const reason = opened === undefined ? undefined : 'reason' in opened ? opened.reason : undefined;
+    let verdict: Verdict | undefined;
+    if (opened === undefined) {
+      output.note('no checkpoint: skipped (disabled); the command runs');
+    } else if ('reason' in opened) {
+      output.note(`no checkpoint: failed (${printableMessage(opened.reason)}); the command runs`);
+    } else {
+      const timeoutMs = Math.max(1, Math.round(CHECKPOINT_TIMEOUT_MS - (performance.now() - from)));
+      const guard = createGuard({ driver: localDriver(opened.manager, directory), logger: output.logger(), timeoutMs });
+      verdict = await guard.beforeBatch({ sandboxId: opened.sandboxId, turnId });
+      if (!verdict.protected) output.note(`no checkpoint: ${verdict.outcome} (${verdict.reason}); the command runs`);
+    }
     const stdio: SpawnOptions['stdio'] = ['inherit', has('json') ? 2 : 'inherit', 'inherit'];
-    const { started, code } = await execute(program, programArgs, { cwd: directory, stdio });
-    // It did not run: the turn's slot is free again (G8).
-    if (!started) guard.release({ sandboxId: directory, turnId });
-    report(verdict, code, output);
+    const code = await execute(program, programArgs, { cwd: directory, stdio });
+    report(verdict, reason, code, output);
+    // A store that hangs must not hold up the end either.
+    if (opened !== undefined && 'hangs' in opened) process.exit(code);
     return code;
   },
 };
 
-function report(verdict: Verdict, exitCode: number, output: Parameters<Command['run']>[1]['output']): void {
+type Opened = { manager: CheckpointManager; sandboxId: string } | { reason: string } | { reason: string; hangs: true };
+
+/** The store, if it can be opened within the guard's limit: otherwise the command runs without a checkpoint (G5). */
+async function openInTime(store: () => Promise<CheckpointManager>, directory: string): Promise<Opened> {
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<Opened>((settle) => {
+    timer = setTimeout(
+      () => settle({ reason: 'the store did not answer in time', hangs: true }),
+      CHECKPOINT_TIMEOUT_MS,
+    );
+  });
+  const open = async (): Promise<Opened> => {
+    try {
+      const manager = await store();
+      return { manager, sandboxId: await manager.sandboxIdOf(directory) };
+    } catch (error) {
+      return { reason: error instanceof Error ? error.message : String(error) };
+    }
+  };
+  return await Promise.race([open(), late]).finally(() => clearTimeout(timer));
+}
+
+function report(
+  verdict: Verdict | undefined,
+  reason: string | undefined,
+  exitCode: number,
+  output: Parameters<Command['run']>[1]['output'],
+): void {
   // Without --json the command's own output is the answer.
   output.answer(
-    { exitCode, checkpoint: verdict },
+    { exitCode, checkpoint: verdict ?? { protected: false, reason: reason ?? 'disabled' } },
     () => [],
     () => [],
   );
-  if (verdict.checkpointId !== undefined) output.note(`to go back: turnback rollback ${verdict.checkpointId}`);
+  if (verdict?.checkpointId !== undefined) output.note(`to go back: turnback rollback ${verdict.checkpointId}`);
 }
 
 /** Runs a program to its end. An interrupt of the terminal reaches it by itself; a request to end is passed on. */
-function execute(program: string, args: string[], options: SpawnOptions): Promise<{ started: boolean; code: number }> {
+function execute(program: string, args: string[], options: SpawnOptions): Promise<number> {
   return new Promise((settle) => {
-    const child = spawn(program, args, options);
-    const stay = () => undefined;
-    const passOn = () => void child.kill('SIGTERM');
-    process.on('SIGINT', stay);
-    process.on('SIGTERM', passOn);
-    const done = (code: number, started = true) => {
-      process.off('SIGINT', stay);
-      process.off('SIGTERM', passOn);
-      settle({ started, code });
+    const cannot = (error: NodeJS.ErrnoException) => {
+      const shown = printable(program) || "''";
+      process.stderr.write(`turnback: cannot run ${shown}: ${error.code ?? error.message}\n`);
+    };
+    let child: ChildProcess;
+    try {
+      child = spawn(program, args, options);
+    } catch (error) {
+      cannot(error as NodeJS.ErrnoException);
+      return settle(NOT_FOUND);
+    }
+    const passOn = (signal: NodeJS.Signals) => {
+      // A terminal has sent its interrupt to the program as well.
+      if (signal !== 'SIGINT' || !process.stdin.isTTY) child.kill(signal);
+    };
+    for (const signal of PASSED_ON) process.on(signal, passOn);
+    const done = (code: number) => {
+      for (const signal of PASSED_ON) process.off(signal, passOn);
+      settle(code);
     };
     child.once('error', (error: NodeJS.ErrnoException) => {
-      process.stderr.write(`turnback: cannot run ${printable(program)}: ${error.code ?? error.message}\n`);
-      done(NOT_FOUND, false);
+      cannot(error);
+      done(NOT_FOUND);
     });
     child.once('exit', (code, signal) => done(code ?? 128 + (signal === null ? 0 : constants.signals[signal])));
   });
