@@ -1,7 +1,5 @@
 //! Reading: list, get, diff, files, coverage, verify, usage; and what lies beside a record.
 
-use std::collections::BTreeSet;
-
 use turnback_core::{CheckpointId, SandboxId};
 
 use super::cache_file::forget_base;
@@ -113,7 +111,7 @@ impl Manager {
         let before = from.parsed.picture(&inner.packs)?;
         let preview = Preview::new(&inner.packs);
         let after = match to {
-            DiffTo::Now => inner.picture_now(&from, &preview, ctx)?,
+            DiffTo::Now => inner.picture_now(&from, &before, &preview, ctx)?,
             DiffTo::Checkpoint(id) => {
                 let to = inner.catalog.require(id)?;
                 if to.parsed.sandbox_id != from.parsed.sandbox_id {
@@ -274,15 +272,13 @@ impl Inner {
     pub(super) fn picture_now(
         &self,
         of: &Published,
+        then: &Picture,
         preview: &Preview<'_>,
         ctx: &Context,
     ) -> Result<Picture> {
         let workspace = Workspace::at(of.parsed.workspace.clone())?;
         match workspace.open_if_there()? {
-            Some(root) => {
-                let then = of.parsed.picture(&self.packs)?;
-                self.preview(&workspace, root, of, &then, preview, ctx).map(|(picture, _)| picture)
-            }
+            Some(root) => self.preview(&workspace, root, of, then, preview, ctx),
             None => Ok(Picture {
                 root: of.parsed.root.clone(),
                 manifest: preview.put_directory(&[])?,
@@ -300,7 +296,7 @@ impl Inner {
         then: &Picture,
         preview: &Preview<'_>,
         ctx: &Context,
-    ) -> Result<(Picture, BTreeSet<Uncovered>)> {
+    ) -> Result<Picture> {
         let started = now();
         let record = &of.record.rules;
         let rules = Rules::new(&record.exclude, record.exclude_ignored, record.max_file_bytes)?;
@@ -320,7 +316,7 @@ impl Inner {
             match walk.run(self.pool()?) {
                 Ok(walked) => {
                     tracing::debug!(ms = now().since(started).as_u64(), "walked without storing");
-                    return Ok((walked.picture, walked.uncovered.into_iter().collect()));
+                    return Ok(walked.picture);
                 }
                 Err(error) if error.code() == Code::Corrupt && used_cache => cache.forget(),
                 Err(error) => return Err(error),

@@ -143,7 +143,7 @@ impl Inner {
             None => None,
             Some(root) if request.dry_run || !request.safety => {
                 let root = duplicate(root)?;
-                Some(self.preview(workspace, root, then, &after, &preview, ctx)?.0)
+                Some(self.preview(workspace, root, then, &after, &preview, ctx)?)
             }
             Some(root) => {
                 let (picture, id) = self.take_before(workspace, root, then, &after, request, ctx)?;

@@ -14,6 +14,19 @@ impl Xattrs {
     /// The largest object of this kind that is read back, in bytes.
     pub const MAX_BYTES: u64 = 16 << 20;
 
+    /// The file capabilities, which only the right owner gets back.
+    pub const CAPABILITY: &'static [u8] = b"security.capability";
+
+    /// Whether an attribute belongs to the tree: users' own, POSIX ACLs and file capabilities. `trusted.*` and other `security.*`
+    /// belong to the machine and are neither kept nor touched (input 20).
+    #[must_use]
+    pub fn keeps(name: &[u8]) -> bool {
+        name.starts_with(b"user.")
+            || name == b"system.posix_acl_access"
+            || name == b"system.posix_acl_default"
+            || name == Self::CAPABILITY
+    }
+
     /// The bytes as stored.
     #[must_use]
     pub fn encode(&self) -> Vec<u8> {

@@ -7,16 +7,6 @@ use rustix::io::Errno;
 
 use crate::model::Xattrs;
 
-/// Whether an attribute is kept: users' own, POSIX ACLs and file capabilities. `trusted.*` and other `security.*` belong to the
-/// machine, not to the tree.
-#[must_use]
-pub(super) fn is_kept(name: &[u8]) -> bool {
-    name.starts_with(b"user.")
-        || name == b"system.posix_acl_access"
-        || name == b"system.posix_acl_default"
-        || name == b"security.capability"
-}
-
 /// Reads the kept attributes; empty when there are none or the file system has none at all.
 ///
 /// # Errors
@@ -36,7 +26,7 @@ pub(super) fn read(fd: BorrowedFd<'_>) -> Result<Xattrs, Errno> {
         Err(e) => return Err(e),
     };
     let mut kept = Vec::new();
-    for name in list.split(|&b| b == 0).filter(|name| is_kept(name)) {
+    for name in list.split(|&b| b == 0).filter(|name| Xattrs::keeps(name)) {
         let cname = CString::new(name).map_err(|_| Errno::INVAL)?;
         match value(fd, &cname) {
             Ok(value) => kept.push((name.into(), value)),

@@ -7,17 +7,6 @@ use rustix::io::Errno;
 
 use crate::model::Xattrs;
 
-/// The file capabilities, which only the right owner gets back.
-pub(super) const CAPABILITY: &[u8] = b"security.capability";
-
-/// Whether an attribute belongs to the tree; others belong to the machine and are never touched.
-fn is_ours(name: &[u8]) -> bool {
-    name.starts_with(b"user.")
-        || name == b"system.posix_acl_access"
-        || name == b"system.posix_acl_default"
-        || name == CAPABILITY
-}
-
 /// The largest list of names and the largest value that Linux has.
 const LARGEST: usize = 64 << 10;
 
@@ -46,14 +35,14 @@ pub(super) fn replace(fd: BorrowedFd<'_>, want: &Xattrs, fresh: bool, trusted_ow
             Err(Errno::OPNOTSUPP) => Vec::new(),
             Err(_) => return false,
         };
-        for name in names.split(|&b| b == 0).filter(|name| is_ours(name)) {
+        for name in names.split(|&b| b == 0).filter(|name| Xattrs::keeps(name)) {
             if !want.0.iter().any(|(wanted, _)| **wanted == *name) {
                 complete &= rustix::fs::fremovexattr(fd, name).is_ok();
             }
         }
     }
     for (name, value) in &want.0 {
-        if !is_ours(name) || (**name == *CAPABILITY && !trusted_owner) {
+        if !Xattrs::keeps(name) || (**name == *Xattrs::CAPABILITY && !trusted_owner) {
             complete = false;
             continue;
         }

@@ -8,6 +8,7 @@ use rustix::io::Errno;
 
 use super::root::Resolver;
 use crate::model::check_name;
+pub(crate) use crate::tree::sys::retry;
 
 /// Whether a rename may take the place of something.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -31,16 +32,6 @@ const PATH: OFlags = OFlags::PATH.union(OFlags::NOFOLLOW).union(OFlags::CLOEXEC)
 
 /// How often a lookup that raced with a rename is repeated; each repetition means that somebody renamed just then.
 const RACES: u32 = 64;
-
-/// Repeats a call that a signal interrupted (input 65).
-pub(crate) fn retry<T>(mut call: impl FnMut() -> Result<T, Errno>) -> Result<T, Errno> {
-    loop {
-        match call() {
-            Err(Errno::INTR) => {}
-            other => return other,
-        }
-    }
-}
 
 fn checked(name: &[u8]) -> Result<&[u8], Errno> {
     check_name(name).map(|()| name).map_err(|_| Errno::INVAL)
