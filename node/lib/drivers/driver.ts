@@ -41,6 +41,13 @@ export interface Driver {
    * batch, so it has to be a look at a variable.
    */
   restores?(sandboxId: string): number;
+  /**
+   * Whether a checkpoint that `createCheckpoint` answered with is gone: somebody deleted or pruned it, other than the guard by
+   * `deleteCheckpoint`. Then it protects nothing any more, and the next batch of its turn gets another (G9). A driver that no
+   * longer knows says true: that costs a checkpoint, where false would promise one that is not there. Asked at each batch that
+   * such a checkpoint covers, so it has to be a look at a variable.
+   */
+  isDeleted?(checkpointId: string): boolean;
 }
 
 /** What became of an attempt, with nothing left open. */

@@ -17,7 +17,7 @@ export interface LocalDriverOptions
 }
 
 /** {@link localDriver}'s driver: with it the guard knows of pauses and restores. */
-export type LocalDriver = Required<Driver>;
+export type LocalDriver = Required<Omit<Driver, 'isDeleted'>>;
 
 const { exclude, excludeIgnored, maxFileBytes, maxFiles, allowBroad } = CREATE;
 const OPTIONS = { exclude, excludeIgnored, maxFileBytes, maxFiles, allowBroad, planId: nameId };
