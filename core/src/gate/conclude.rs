@@ -47,6 +47,16 @@ impl Gate {
         self.start_next(sandbox);
     }
 
+    /// The driver found the store paused: its batches pass as those do of which that was known beforehand.
+    pub(super) fn paused(&mut self, attempt: AttemptId) {
+        if self.aborted.remove(attempt) {
+            return;
+        }
+        let Some((sandbox, live)) = self.settle(attempt) else { return };
+        self.all_unprotected(sandbox, live, Reason::Paused);
+        self.start_next(sandbox);
+    }
+
     /// An attempt's limit is over. Gives the sandbox whose next attempt may start.
     pub(super) fn attempt_over(&mut self, attempt: AttemptId) -> Option<SandboxKey> {
         let sandbox = self.attempts.remove(attempt)?;
@@ -133,13 +143,15 @@ impl Gate {
         if attempt.stale { None } else { lane.turns.pop_front() }
     }
 
-    /// An attempt failed: all its batches go on without a checkpoint, and a later one of the turn may try again (G6).
+    /// An attempt gave no checkpoint: all its batches go on without one, and a later one of the turn may try again (G6).
     fn all_unprotected(&mut self, sandbox: SandboxKey, mut live: LiveTurn, reason: Reason) {
         for waiter in &live.waiters {
             self.dismiss(waiter, reason, None);
         }
         live.tally.before.add(live.waiters.len().saturating_sub(live.released));
-        live.tally.failed();
+        if reason != Reason::Paused {
+            live.tally.failed();
+        }
         self.ledger.put(sandbox, TurnRecord::uncovered(live.key, live.tally), self.now);
     }
 

@@ -26,6 +26,11 @@ pub enum Input {
         /// From [`Output::Start`](super::Output::Start).
         attempt: AttemptId,
     },
+    /// The driver made no checkpoint because the store is paused (C17): no failure. Ignored for an attempt that is over.
+    Paused {
+        /// From [`Output::Start`](super::Output::Start).
+        attempt: AttemptId,
+    },
     /// A waiting batch's caller gave up (its abort signal fired). Ignored for a batch that does not wait.
     Cancelled {
         /// From its [`Batch`].

@@ -154,6 +154,7 @@ impl Gate {
                 self.created(*attempt, checkpoint_id.as_ref(), *partial);
             }
             Input::Failed { attempt } => self.failed(*attempt),
+            Input::Paused { attempt } => self.paused(*attempt),
             Input::Cancelled { batch } => self.cancelled(*batch),
             Input::Released { sandbox_id, turn_id } => {
                 let (sandbox, turn) = (self.digests.sandbox(sandbox_id), self.digests.turn(turn_id));

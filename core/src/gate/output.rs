@@ -7,8 +7,8 @@ use crate::time::Millis;
 /// What the host has to do. As JSON: like [`Input`](super::Input).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Output {
-    /// Ask the driver for a checkpoint, and say [`Input::Created`](super::Input::Created) or
-    /// [`Input::Failed`](super::Input::Failed) when it has answered.
+    /// Ask the driver for a checkpoint, and say [`Input::Created`](super::Input::Created),
+    /// [`Input::Failed`](super::Input::Failed) or [`Input::Paused`](super::Input::Paused) when it has answered.
     Start(Box<Start>),
     /// A batch's answer. Each batch gets exactly one.
     Verdict(Verdict),

@@ -39,6 +39,8 @@ pub(crate) struct Judge {
     input: Option<Truth>,
     /// The attempt that this input settles, and whether it succeeded.
     settles: Option<(AttemptId, bool)>,
+    /// Whether it did not because the store is paused: no failure (C17).
+    paused: bool,
     /// The late success that the driver must now be asked to delete.
     must_delete: Option<AttemptId>,
     created: usize,
@@ -113,6 +115,7 @@ impl Judge {
                 assert_eq!(sandbox.under_way.take(), Some(attempt));
                 if one.epoch == sandbox.epoch {
                     self.settles = Some((attempt, answer.success));
+                    self.paused = answer.paused();
                 }
             }
             State::Aborted => {
@@ -276,7 +279,8 @@ impl Judge {
                 self.created += 1;
                 assert_eq!(verdict.reason == Reason::SharedAttempt, self.created > 1, "G9: one is the first");
             }
-            Reason::DriverFailed => {
+            Reason::DriverFailed | Reason::Paused => {
+                assert_eq!(verdict.reason == Reason::Paused, self.paused, "C17: paused is no failure");
                 let (attempt, success) = self.settles.expect("no attempt of the turn has ended");
                 let one = &self.attempts[&attempt];
                 assert!(
@@ -348,7 +352,7 @@ impl Judge {
                 0,
                 "G4: the attempt ended, but not for all"
             );
-            if !success {
+            if !success && !self.paused {
                 let sandbox = self.sandboxes.get_mut(&one.sandbox).unwrap();
                 sandbox.lives.entry(one.turn).or_default().failures += 1;
             }

@@ -58,6 +58,7 @@ pub(crate) enum Fate {
 pub(crate) struct Answer {
     pub(crate) latency: u64,
     pub(crate) success: bool,
+    /// Of a checkpoint; without one, that there is none because the store is paused (C17).
     pub(crate) partial: bool,
     pub(crate) named: bool,
     /// Whether it gives up when told to.
@@ -65,6 +66,12 @@ pub(crate) struct Answer {
     pub(crate) never: bool,
     /// Whether it answers a second time.
     pub(crate) twice: bool,
+}
+
+impl Answer {
+    pub(crate) const fn paused(&self) -> bool {
+        !self.success && self.partial
+    }
 }
 
 #[derive(Clone, Debug)]

@@ -168,6 +168,8 @@ impl World {
         let named = answer.named.then(|| checkpoint_id(attempt));
         let input = if answer.success {
             Input::Created { attempt, checkpoint_id: named, partial: answer.partial }
+        } else if answer.paused() {
+            Input::Paused { attempt }
         } else {
             Input::Failed { attempt }
         };

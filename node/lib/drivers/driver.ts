@@ -17,6 +17,8 @@ export interface DriverAnswer {
   checkpointId?: string | undefined;
   /** Some files are not in it. Not given: all are. */
   partial?: boolean | undefined;
+  /** There is no checkpoint, because checkpoints are switched off for now (C17): no failure. */
+  paused?: boolean | undefined;
 }
 
 /**
@@ -54,6 +56,7 @@ export interface Driver {
 export interface CheckedAnswer {
   checkpointId?: string;
   partial: boolean;
+  paused?: true;
 }
 
 /** The longest id that a driver may answer with, in bytes of UTF-8, as in the guard (`wasm/lib/shell/driver.ts`): a name, not a document. */
@@ -74,7 +77,20 @@ export function checkedAnswer(value: unknown): CheckedAnswer {
     const kind = value === null ? 'null' : Array.isArray(value) ? 'an array' : `a value of type ${typeof value}`;
     throw invalidArgument('driver', `the driver's createCheckpoint resolved with ${kind}: ${ADVICE}`);
   }
-  const { checkpointId, partial } = value as Record<string, unknown>;
+  const { checkpointId, partial, paused } = value as Record<string, unknown>;
+  if (paused !== undefined && typeof paused !== 'boolean') {
+    throw invalidArgument(
+      'driver',
+      "the driver's createCheckpoint resolved with a paused that is neither true nor false",
+    );
+  }
+  if (paused === true) {
+    if (checkpointId === undefined && !hasError(value)) return { partial: false, paused };
+    throw invalidArgument(
+      'driver',
+      "the driver's createCheckpoint resolved with a checkpoint, or an error, though paused",
+    );
+  }
   if (checkpointId === undefined && partial === undefined && Object.keys(value).length > 0) {
     const names = Object.keys(value).slice(0, 5).join(', ').slice(0, 100);
     throw invalidArgument('driver', `the driver's createCheckpoint resolved with an object of ${names}: ${ADVICE}`);

@@ -16,6 +16,8 @@ export interface DriverAnswer {
   checkpointId?: string | undefined;
   /** Some files are not in it. Not given: all are. */
   partial?: boolean | undefined;
+  /** There is no checkpoint, because checkpoints are switched off for now (C17): no failure. */
+  paused?: boolean | undefined;
 }
 
 /** Anything that can make a checkpoint of a sandbox. */
@@ -59,7 +61,7 @@ export function noteAttempt(signal: AbortSignal, attempt: AttemptFacts): void {
 }
 
 /** What became of an attempt: a checkpoint, or what went wrong. */
-export type Result = { checkpointId?: string; partial: boolean } | { error: unknown };
+export type Result = { checkpointId?: string; partial: boolean } | { paused: true } | { error: unknown };
 
 const ADVICE = 'resolve with { checkpointId }, or with nothing';
 const MAX_ID_BYTES = 200;
@@ -85,7 +87,14 @@ function checked(value: unknown): Result {
     const kind = value === null ? 'null' : Array.isArray(value) ? 'an array' : `a value of type ${typeof value}`;
     return nonsense(`the driver's createCheckpoint resolved with ${kind}: ${ADVICE}`);
   }
-  const { checkpointId, partial } = value as Record<string, unknown>;
+  const { checkpointId, partial, paused } = value as Record<string, unknown>;
+  if (paused !== undefined && typeof paused !== 'boolean') {
+    return nonsense("the driver's createCheckpoint resolved with a paused that is neither true nor false");
+  }
+  if (paused === true) {
+    if (checkpointId === undefined && !hasError(value)) return { paused };
+    return nonsense("the driver's createCheckpoint resolved with a checkpoint, or an error, though paused");
+  }
   if (checkpointId === undefined && partial === undefined && Object.keys(value).length > 0) {
     // A driver that says something else about what it made did not say what it was asked.
     return nonsense(

@@ -13,6 +13,7 @@ export type Input =
     }
   | { type: 'created'; attempt: number; checkpointId?: string; partial: boolean }
   | { type: 'failed'; attempt: number }
+  | { type: 'paused'; attempt: number }
   | { type: 'cancelled'; batch: number }
   | { type: 'released'; sandboxId: string; turnId: string }
   | { type: 'forgotten'; sandboxId: string }

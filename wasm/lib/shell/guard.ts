@@ -1,6 +1,7 @@
 import { type Attempt, Attempts } from './attempt.js';
 import { type Batch, checkedBatch, TextPair } from './batch.js';
 import { Elapsed, SYSTEM_CLOCK } from './clock.js';
+import type { Result } from './driver.js';
 import { isInvalidArgument, required } from './error.js';
 import type { Gate, GateVerdict, Input, Output, Start, Timeout } from './gate.js';
 import type { Host } from './host.js';
@@ -133,11 +134,12 @@ export class ShellGuard implements Guard {
     this.#handle(() => {});
   }
 
-  #settled(attempt: Attempt, result: { checkpointId?: string; partial: boolean } | { error: unknown }): void {
+  #settled(attempt: Attempt, result: Result): void {
     if ('error' in result) this.#reports.attemptFailed(attempt, result.error);
     this.#handle(() => {
       this.#noticeRestores(attempt.sandboxId);
       if ('error' in result) this.#feed({ type: 'failed', attempt: attempt.number });
+      else if ('paused' in result) this.#feed({ type: 'paused', attempt: attempt.number });
       else this.#feed({ type: 'created', attempt: attempt.number, ...result });
     });
   }

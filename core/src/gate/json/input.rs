@@ -25,6 +25,7 @@ pub(super) fn parse(text: &str) -> Result<Input, WrongInput> {
             partial: fields.flag("partial", false)?,
         },
         "failed" => Input::Failed { attempt: fields.attempt()? },
+        "paused" => Input::Paused { attempt: fields.attempt()? },
         "cancelled" => Input::Cancelled { batch: fields.batch()? },
         "released" => Input::Released {
             sandbox_id: fields.sandbox_id()?,
