@@ -12,6 +12,7 @@ mod ids;
 mod lifecycle;
 mod phase;
 mod policy;
+mod retention;
 mod strategy;
 mod time;
 
@@ -27,5 +28,9 @@ pub use ids::{CheckpointId, IdError, IdKind, MAX_NAME_BYTES, PlanId, SandboxId, 
 pub use lifecycle::{IllegalTransition, SandboxStatus, TRANSITIONS, UnknownStatus};
 pub use phase::{Phase, UnknownPhase};
 pub use policy::{CHECKPOINT_TIMEOUT, should_checkpoint};
+pub use retention::{
+    AUTOMATIC_LAST, AUTOMATIC_WITHIN, KeepReason, Kept, Retained, RetentionPlan, RetentionRules,
+    plan_retention,
+};
 pub use strategy::{Strategy, UnknownStrategy};
 pub use time::{Millis, MillisSpan};
