@@ -22,6 +22,6 @@ pub use checkpoint::{
 pub use context::{Cancel, Context, OnProgress, Progress};
 pub use error::{Code, Error, Result};
 pub use model::{Reason, RelPath, Uncovered, escape};
-pub use report::RollbackReport;
+pub use report::{Conflict, RollbackReport};
 pub use restore::GitMode;
 pub use store::{Damaged, Durability, StoreLocation, VerifyReport};

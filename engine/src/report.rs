@@ -1,19 +1,20 @@
-//! What a rollback reports (C8): never a bare boolean.
+//! What a rollback or a revert reports (C8, C15): never a bare boolean.
 
 use std::time::Duration;
 
 use turnback_core::CheckpointId;
 
 use crate::change::Change;
-use crate::model::Uncovered;
+use crate::model::{RelPath, Uncovered};
 
-/// What a rollback did, or would do.
+/// What a rollback or a revert did, or would do.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RollbackReport {
-    /// Whether the tree now equals the checkpoint in everything that was in scope; `false` for a dry run and whenever
-    /// `not_restorable` has entries.
+    /// Whether the tree now equals the checkpoint in everything that was in scope; for a revert, whether everything that was asked
+    /// for was taken back. `false` for a dry run, whenever `not_restorable` has entries, and for a revert that conflicts kept from
+    /// writing anything.
     pub restored: bool,
-    /// The checkpoint that was restored.
+    /// The checkpoint that was restored; for a revert, the earlier state that came back (`from`).
     pub checkpoint_id: CheckpointId,
     /// The checkpoint that brings back the state before the rollback; `None` when nothing was there before, for a dry run, and
     /// with `safety: false`.
@@ -26,6 +27,8 @@ pub struct RollbackReport {
     pub root_recreated: bool,
     /// With `git: keep`: a HEAD differs from the checkpoint's and was left alone.
     pub head_moved: bool,
+    /// Paths that changed on both sides, sorted; a revert finds them, a rollback never has any.
+    pub conflicts: Vec<Conflict>,
     /// Paths left alone on purpose.
     pub kept: Vec<Uncovered>,
     /// Paths that could not be brought back, and the checkpoint's own uncovered paths.
@@ -34,4 +37,15 @@ pub struct RollbackReport {
     pub actions: Vec<Change>,
     /// How long it took.
     pub duration: Duration,
+}
+
+/// A path that changed on both sides (C15).
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Conflict {
+    /// The path.
+    pub path: RelPath,
+    /// What is there now, in words.
+    pub ours: String,
+    /// What the checkpoint that was to come back has, in words.
+    pub theirs: String,
 }
