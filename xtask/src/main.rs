@@ -2,6 +2,7 @@
 //!
 //! One module per command; each takes its own arguments and prints a line per step.
 
+mod soak;
 mod steps;
 mod wasm;
 
@@ -16,6 +17,9 @@ usage: cargo xtask <command> [options]
 commands:
   wasm    build the policy layer for JavaScript hosts into wasm/pkg/
           --compiler auto|rustup|debian   where the wasm32 target comes from (default: auto)
+  soak    run the proof of the promises for long, and print its figures beside them (docs/proof.md)
+          --minutes N     for each method (default: 10)
+          --only METHOD   one of them
 ";
 
 fn main() -> ExitCode {
@@ -35,6 +39,7 @@ fn run(mut args: Arguments) -> Result<()> {
     }
     match args.subcommand()?.as_deref() {
         Some("wasm") => wasm::run(args),
+        Some("soak") => soak::run(args),
         Some(other) => bail!("there is no command {other:?}\n\n{USAGE}"),
         None => bail!("a command is missing\n\n{USAGE}"),
     }

@@ -1,0 +1,76 @@
+//! `soak [--minutes N] [--only METHOD]`: every method for a while, then the table of figures beside the promises. Exit code 1 on any
+//! breach. `cargo xtask soak` builds and starts it.
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::time::{Duration, Instant};
+
+use anyhow::{Result, bail};
+use pico_args::Arguments;
+use turnback_soak::{Budget, Outcome, methods, operation, table};
+
+fn main() -> ExitCode {
+    match run(Arguments::from_env()) {
+        Ok(true) => ExitCode::SUCCESS,
+        Ok(false) => ExitCode::FAILURE,
+        Err(error) => {
+            eprintln!("soak: {error:#}");
+            ExitCode::from(2)
+        }
+    }
+}
+
+fn run(mut args: Arguments) -> Result<bool> {
+    let minutes: Option<f64> = args.opt_value_from_str("--minutes")?;
+    let only: Option<String> = args.opt_value_from_str("--only")?;
+    let program: PathBuf = operation::beside_us()?;
+    if let [first, ..] = args.finish().as_slice() {
+        bail!("cannot make sense of {first:?}");
+    }
+    let chosen: Vec<_> =
+        methods::ALL.iter().filter(|m| only.as_deref().is_none_or(|only| only == m.name)).collect();
+    if chosen.is_empty() {
+        let names: Vec<_> = methods::ALL.iter().map(|m| m.name).collect();
+        bail!("there is no method {only:?}; there are {}", names.join(", "));
+    }
+    let mut outcomes: Vec<(&str, Outcome)> = Vec::new();
+    let mut broken = Vec::new();
+    for method in chosen {
+        let budget = match minutes {
+            Some(minutes) => Budget::lasting(Duration::from_secs_f64(minutes * 60.0)),
+            None => Budget::Quick,
+        };
+        let started = Instant::now();
+        eprintln!("{}: {}", method.name, method.about);
+        match (method.run)(&program, budget) {
+            Ok(outcome) => {
+                eprintln!(
+                    "{}: {} s, {} breaches",
+                    method.name,
+                    started.elapsed().as_secs(),
+                    outcome.breaches.len()
+                );
+                outcomes.push((method.name, outcome));
+            }
+            Err(error) => {
+                eprintln!("{}: cannot go on: {error:#}", method.name);
+                broken.push(method.name);
+            }
+        }
+    }
+    println!("{}", table::render(&outcomes));
+    let mut held = broken.is_empty();
+    for (name, outcome) in &outcomes {
+        for why in &outcome.skipped {
+            println!("skipped: {why}");
+        }
+        for (promise, what) in &outcome.breaches {
+            println!("BREACH of {promise} ({name}): {what}");
+            held = false;
+        }
+    }
+    for name in broken {
+        println!("NOT RUN: {name} could not go on; see above");
+    }
+    Ok(held)
+}

@@ -1,0 +1,28 @@
+//! The methods, one way of doing harm each.
+
+pub mod errors;
+pub mod kill;
+
+use std::path::Path;
+
+use anyhow::Result;
+
+use crate::budget::Budget;
+use crate::outcome::Outcome;
+
+/// A method by its name.
+#[derive(Debug, Clone, Copy)]
+pub struct Method {
+    /// The name that `--only` takes.
+    pub name: &'static str,
+    /// What it does.
+    pub about: &'static str,
+    /// Runs it; the path is that of `soak-op`.
+    pub run: fn(&Path, Budget) -> Result<Outcome>,
+}
+
+/// All methods, in the order in which they run.
+pub const ALL: &[Method] = &[
+    Method { name: "kill", about: "kill at every system call and at random times", run: kill::run },
+    Method { name: "errors", about: "EIO, ENOSPC, EINTR, EMFILE at every system call", run: errors::run },
+];
