@@ -99,6 +99,7 @@ fn a_missing_parent_of_the_root_is_not_found_with_advice() {
         stage_name: STAGE,
         leftovers: &[],
         sync: false,
+        root_made: None,
     };
     let missing = place.outside("gone/w");
     let target = turnback_engine::restore::Target::Missing(&missing);
@@ -333,6 +334,7 @@ fn staging_inside_the_root_leaves_no_trace() {
         stage_name: STAGE,
         leftovers: &[],
         sync: true,
+        root_made: None,
     };
     let root = turnback_engine::restore::Root::open(&place.root()).unwrap();
     let target = turnback_engine::restore::Target::Existing(&root);
@@ -359,6 +361,7 @@ fn a_store_on_another_file_system_is_no_place_to_stage() {
         stage_name: STAGE,
         leftovers: &[],
         sync: false,
+        root_made: None,
     };
     let root = turnback_engine::restore::Root::open(&place.root()).unwrap();
     let target = turnback_engine::restore::Target::Existing(&root);
@@ -384,6 +387,7 @@ fn the_way_without_openat2_restores_the_same() {
         stage_name: STAGE,
         leftovers: &[],
         sync: false,
+        root_made: None,
     };
     let target = turnback_engine::restore::Target::Existing(&root);
     turnback_engine::restore::apply(target, &plan, &place.memory, &options, &Default::default()).unwrap();

@@ -223,6 +223,7 @@ fn a_mount_inside_is_neither_entered_nor_deleted() {
             stage_name: STAGE,
             leftovers: &[],
             sync: false,
+            root_made: None,
         };
         outcomes.push(apply(Target::Existing(&root), &plan, &place.memory, &options, &Context::default()));
     }

@@ -18,8 +18,14 @@ fn apply_in_root(
     plan: &Plan,
     ctx: &Context,
 ) -> turnback_engine::Result<turnback_engine::restore::Applied> {
-    let options =
-        ApplyOptions { pool: &place.pool, stage_in: None, stage_name: STAGE, leftovers: &[], sync: false };
+    let options = ApplyOptions {
+        pool: &place.pool,
+        stage_in: None,
+        stage_name: STAGE,
+        leftovers: &[],
+        sync: false,
+        root_made: None,
+    };
     apply(Target::Existing(&Root::open(&place.root())?), plan, &place.memory, &options, ctx)
 }
 
@@ -102,8 +108,14 @@ fn a_failure_while_staging_changes_nothing_and_leaves_nothing() {
     let failing = Failing(&place.memory, Hash::of(b"the one"));
     let store = place.dir.path().join("store");
     for stage_in in [Some(store.as_path()), None] {
-        let options =
-            ApplyOptions { pool: &place.pool, stage_in, stage_name: STAGE, leftovers: &[], sync: false };
+        let options = ApplyOptions {
+            pool: &place.pool,
+            stage_in,
+            stage_name: STAGE,
+            leftovers: &[],
+            sync: false,
+            root_made: None,
+        };
         let root = Root::open(&place.root()).unwrap();
         let error =
             apply(Target::Existing(&root), &plan, &failing, &options, &Context::default()).unwrap_err();
@@ -114,8 +126,14 @@ fn a_failure_while_staging_changes_nothing_and_leaves_nothing() {
     // A missing root is not left behind either.
     fs::remove_dir_all(place.root()).unwrap();
     let plan = place.plan(None, &then, &EXACT);
-    let options =
-        ApplyOptions { pool: &place.pool, stage_in: None, stage_name: STAGE, leftovers: &[], sync: false };
+    let options = ApplyOptions {
+        pool: &place.pool,
+        stage_in: None,
+        stage_name: STAGE,
+        leftovers: &[],
+        sync: false,
+        root_made: None,
+    };
     apply(Target::Missing(&place.root()), &plan, &failing, &options, &Context::default()).unwrap_err();
     assert!(!place.root().exists());
 }
@@ -180,6 +198,7 @@ fn leftovers_of_a_crash_are_swept_and_nothing_else_is() {
         stage_name: STAGE,
         leftovers: &leftovers,
         sync: false,
+        root_made: None,
     };
     let root = Root::open(&place.root()).unwrap();
     apply(Target::Existing(&root), &plan, &place.memory, &options, &Context::default()).unwrap();

@@ -52,6 +52,7 @@ impl Manager {
             stage_name: stage_name.as_bytes(),
             leftovers: &[],
             sync: inner.durability == Durability::Power,
+            root_made: None,
         };
         let applied = apply(place, &plan, &inner.packs, &options, ctx)?;
         let uncovered = plan.not_restorable().len();

@@ -3,6 +3,7 @@
 mod cache_file;
 mod create;
 mod export;
+mod journal_file;
 mod manager;
 mod pause;
 mod query;

@@ -334,8 +334,9 @@ impl Inner {
             stage_name: &stage_name,
             leftovers: &leftovers,
             sync: self.durability == Durability::Power,
+            root_made: None,
         };
-        let applied = apply(target, plan, objects, &options, ctx);
+        let applied = apply(target, plan, objects, &options, ctx).map_err(Error::from);
         if let Err(error) = remove_tree(&stage) {
             tracing::warn!(%error, "a staging directory stays until the next open");
         }

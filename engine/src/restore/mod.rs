@@ -6,9 +6,10 @@
 
 mod apply;
 mod beneath;
+pub mod journal;
 mod plan;
 mod stage;
 
-pub use apply::{Applied, ApplyOptions, Target, apply};
+pub use apply::{Applied, ApplyOptions, RootMade, Stopped, Target, apply};
 pub use beneath::{Resolver, Root};
 pub use plan::{GitMode, Plan, PlanOptions, plan};

@@ -22,7 +22,7 @@ use turnback_engine::model::{
     Segment, Timestamp, Uncovered, Xattrs, encode_entry, encode_segments,
 };
 use turnback_engine::restore::{
-    Applied, ApplyOptions, GitMode, Plan, PlanOptions, Root, Target, apply, plan,
+    Applied, ApplyOptions, GitMode, Plan, PlanOptions, Root, Stopped, Target, apply, plan,
 };
 use turnback_engine::{Change, Context, Error, Result};
 
@@ -301,7 +301,7 @@ impl Place {
         plan(now, then, &self.memory, options, &Context::default()).unwrap()
     }
 
-    pub fn try_apply(&self, plan: &Plan, ctx: &Context) -> Result<Applied> {
+    pub fn try_apply(&self, plan: &Plan, ctx: &Context) -> Result<Applied, Stopped> {
         let store = self.dir.path().join("store");
         let options = ApplyOptions {
             pool: &self.pool,
@@ -309,10 +309,11 @@ impl Place {
             stage_name: STAGE,
             leftovers: &[],
             sync: false,
+            root_made: None,
         };
         let root = self.root();
         if root.symlink_metadata().is_ok() {
-            apply(Target::Existing(&Root::open(&root)?), plan, &self.memory, &options, ctx)
+            apply(Target::Existing(&Root::open(&root).unwrap()), plan, &self.memory, &options, ctx)
         } else {
             apply(Target::Missing(&root), plan, &self.memory, &options, ctx)
         }

@@ -7,16 +7,18 @@ mod remove;
 mod run;
 mod verify;
 
+use std::os::fd::BorrowedFd;
 use std::path::Path;
 
 use rustix::io::Errno;
 
 use super::beneath::Root;
 use super::plan::Plan;
-use super::stage::{Area, SYNC_SINGLY, Source, Staged, build, check_space, sweep};
+use super::stage::{Area, SYNC_SINGLY, Source, Staged, build, check_space, needs_area, sweep};
 use crate::context::Context;
 use crate::error::{Code, Error, Result};
 use crate::model::{Objects, RelPath, Uncovered};
+pub(in crate::restore) use run::is_as_seen;
 
 /// Where to restore to.
 #[derive(Debug, Clone, Copy)]
@@ -27,8 +29,11 @@ pub enum Target<'a> {
     Missing(&'a Path),
 }
 
+/// Is told of a root that was made where there was none, before anything is written to it.
+pub type RootMade<'a> = &'a (dyn Fn(BorrowedFd<'_>) -> Result<()> + Sync);
+
 /// How to carry a plan out.
-#[derive(Debug, Clone, Copy)]
+#[derive(Clone, Copy)]
 pub struct ApplyOptions<'a> {
     /// The threads that stage and verify.
     pub pool: &'a rayon::ThreadPool,
@@ -42,6 +47,35 @@ pub struct ApplyOptions<'a> {
     pub leftovers: &'a [Vec<u8>],
     /// What was restored survives a power cut once this returns.
     pub sync: bool,
+    /// For [`Target::Missing`].
+    pub root_made: Option<RootMade<'a>>,
+}
+
+/// A plan that was not carried out to its end.
+#[derive(Debug)]
+pub struct Stopped {
+    /// Why.
+    pub error: Error,
+    /// Whether anything was written to the workspace: then it lies between two states, each single path whole.
+    pub begun: bool,
+}
+
+impl Stopped {
+    /// The error's stable code.
+    #[must_use]
+    pub const fn code(&self) -> Code {
+        self.error.code()
+    }
+}
+
+impl From<Stopped> for Error {
+    fn from(stopped: Stopped) -> Self {
+        stopped.error
+    }
+}
+
+fn before_the_first_write(error: Error) -> Stopped {
+    Stopped { error, begun: false }
 }
 
 /// What was done.
@@ -68,14 +102,14 @@ pub struct Applied {
 /// Before the first write, with nothing changed: `DISK_FULL`, `IO` (limits on file sizes or descriptors), `NOT_FOUND` (the parent of
 /// a missing root), `WORKSPACE_REPLACED` (something appeared where the root was missing), `PERMISSION_DENIED`. At any time
 /// `ABORTED` and `TIMED_OUT` from `ctx`: what was restored until then stays, directories have their metadata, and the rollback can
-/// be run again.
+/// be run again. [`Stopped::begun`] tells which of the two it is.
 pub fn apply(
     target: Target<'_>,
     plan: &Plan,
     objects: &dyn Objects,
     options: &ApplyOptions<'_>,
     ctx: &Context,
-) -> Result<Applied> {
+) -> Result<Applied, Stopped> {
     match target {
         Target::Existing(root) => {
             if plan.is_empty() {
@@ -88,35 +122,42 @@ pub fn apply(
             apply_to(root, plan, objects, options, ctx)
         }
         Target::Missing(path) => {
-            let (parent, name) = parent_of(path)?;
-            parent.top().mkdir(&name, 0o700).map_err(|errno| match errno {
-                Errno::EXIST => Error::new(
-                    Code::WorkspaceReplaced,
-                    "something appeared where the workspace's root was missing",
-                    "run the rollback again",
-                )
-                .at(path),
-                errno => Error::io("making the workspace's root", errno).at(path),
-            })?;
-            let made = parent
-                .top()
-                .dir(&name)
-                .map_err(|errno| Error::io("opening the new root of the workspace", errno).at(path))
-                .map(|dir| Root::from_dir(dir, path.to_path_buf()))
-                .and_then(|root| apply_to(&root, plan, objects, options, ctx));
-            match made {
+            let (parent, name) = parent_of(path).map_err(before_the_first_write)?;
+            let made = make_root(&parent, &name, path).map_err(before_the_first_write)?;
+            let told = options.root_made.map_or(Ok(()), |told| told(made.fd()));
+            let outcome = told
+                .map_err(before_the_first_write)
+                .and_then(|()| apply_to(&made, plan, objects, options, ctx));
+            match outcome {
                 Ok(applied) => Ok(Applied { root_recreated: true, ..applied }),
-                Err(error) => {
+                Err(stopped) => {
                     // Only an empty root goes: after the first write it holds what was restored.
                     match parent.top().rmdir(&name) {
-                        Ok(()) | Err(Errno::NOTEMPTY | Errno::EXIST) => {}
-                        Err(errno) => tracing::warn!(%errno, "an empty root was left behind"),
+                        Ok(()) => Err(Stopped { begun: false, ..stopped }),
+                        Err(errno) => {
+                            tracing::warn!(%errno, "a new root was left behind");
+                            Err(Stopped { begun: true, ..stopped })
+                        }
                     }
-                    Err(error)
                 }
             }
         }
     }
+}
+
+fn make_root(parent: &Root, name: &[u8], path: &Path) -> Result<Root> {
+    parent.top().mkdir(name, 0o700).map_err(|errno| match errno {
+        Errno::EXIST => Error::new(
+            Code::WorkspaceReplaced,
+            "something appeared where the workspace's root was missing",
+            "run the rollback again",
+        )
+        .at(path),
+        errno => Error::io("making the workspace's root", errno).at(path),
+    })?;
+    let opened = parent.top().dir(name);
+    let dir = opened.map_err(|errno| Error::io("opening the new root of the workspace", errno).at(path))?;
+    Ok(Root::from_dir(dir, path.to_path_buf()))
 }
 
 fn parent_of(path: &Path) -> Result<(Root, Vec<u8>)> {
@@ -151,23 +192,32 @@ fn apply_to(
     objects: &dyn Objects,
     options: &ApplyOptions<'_>,
     ctx: &Context,
-) -> Result<Applied> {
-    ctx.check()?;
+) -> Result<Applied, Stopped> {
+    ctx.check().map_err(before_the_first_write)?;
     let staged_items = plan.items.iter().filter(|item| item.after.is_some()).count();
-    let singly = options.sync && staged_items <= SYNC_SINGLY;
+    let staged_dirs =
+        plan.dirs.iter().filter(|dir| matches!(dir.role, super::plan::Role::Create { .. })).count();
+    let singly = options.sync && staged_items + staged_dirs <= SYNC_SINGLY;
     let source = Source::new(objects, singly);
-    check_space(plan, &source, root.top())?;
-    let before =
-        root.top().stat().map_err(|errno| Error::io("examining the workspace", errno).at(root.path()))?;
+    check_space(plan, &source, root.top()).map_err(before_the_first_write)?;
+    let before = root.top().stat().map_err(|errno| {
+        before_the_first_write(Error::io("examining the workspace", errno).at(root.path()))
+    })?;
     let paths = plan.dir_paths();
-    match stage(root, plan, &paths, &source, options, ctx) {
-        Ok(staged) => run::Run::new(root, plan, paths, &source, staged, options, ctx).carry_out(),
+    // The last moment at which nothing has happened yet.
+    let staged =
+        stage(root, plan, &paths, &source, options, ctx).and_then(|staged| ctx.check().map(|()| staged));
+    match staged {
+        Ok(staged) => run::Run::new(root, plan, paths, &source, staged, options, ctx)
+            .carry_out()
+            .map_err(|error| Stopped { error, begun: true }),
         Err(error) => {
             // The staging directory has gone with the failure; where it lay in the root, the root's mtime goes back too.
-            if let Err(errno) = root.top().put_back(&before) {
+            let put_back = root.top().put_back(&before);
+            if let Err(errno) = put_back {
                 tracing::warn!(%errno, "the root's mtime could not be put back");
             }
-            Err(error)
+            Err(Stopped { error, begun: put_back.is_err() })
         }
     }
 }
@@ -189,11 +239,15 @@ fn stage(
     sweep(root, options.leftovers).map_err(|errno| {
         Error::io("removing the staging directory of an interrupted rollback", errno).at(root.path())
     })?;
-    let area = Area::make(root, options.stage_in, options.stage_name)?;
+    let area = match needs_area(plan) {
+        true => Some(Area::make(root, options.stage_in, options.stage_name)?),
+        // A full disk must not keep anybody from deleting.
+        false => None,
+    };
     let staged = build(plan, paths, root, area, source, options.pool, ctx)?;
-    if options.sync && !source.sync {
+    if let (true, false, Some(area)) = (options.sync, source.sync, &staged.area) {
         // One sync of the file system: nothing is renamed into the workspace before its bytes are on disk.
-        let fd = staged.area.top().readable().map_err(sync_failed)?;
+        let fd = area.top().readable().map_err(sync_failed)?;
         rustix::fs::syncfs(fd).map_err(sync_failed)?;
     }
     Ok(staged)

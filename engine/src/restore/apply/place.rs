@@ -119,6 +119,9 @@ impl Run<'_> {
         }
         let xattrs = wanted_xattrs(self.source, after.meta.xattrs).map_err(|_| Errno::IO)?;
         let refused = settle_existing(opened.as_fd(), &after.meta, &xattrs)?;
+        if self.source.sync {
+            rustix::fs::fsync(&opened)?;
+        }
         let path = self.path(item.dir).join(&item.name);
         if let Some(words) = refused.words() {
             self.fail(path.clone(), Reason::MetadataRefused, Some(words));
@@ -141,8 +144,9 @@ impl Run<'_> {
         let Some(staged) = self.staged.trees.get(number).cloned().flatten() else { return false };
         let outcome = self.open_for_work(parent).and_then(|held| {
             let Some((shelf, name)) = staged.split() else { return Err(Errno::INVAL) };
-            self.staged.area.forget(&staged);
-            let shelf = self.staged.area.dir(&shelf)?;
+            let area = self.staged.area.as_ref().ok_or(Errno::INVAL)?;
+            area.forget(&staged);
+            let shelf = area.dir(&shelf)?;
             let Role::Create { replaces: Some(before), .. } = &dir.role else {
                 return shelf.rename(name, &held, &dir.name, Overwrite::No);
             };

@@ -74,7 +74,9 @@ impl<'a> Run<'a> {
         let worked = self.place_all().and_then(|()| self.remove_all()).and_then(|()| self.place_successors());
         // Before the root's mtime is set: the staging directory may lie in it. What cannot be removed is tried again when the run
         // ends, and swept by the next rollback.
-        let _ = self.staged.area.remove();
+        if let Some(area) = &mut self.staged.area {
+            let _ = area.remove();
+        }
         let finished = self.finish_directories();
         worked.and(finished)?;
         self.verify()?;
@@ -155,7 +157,7 @@ impl<'a> Run<'a> {
 
 /// Whether something is still what the plan saw there. Inode numbers and ctimes are not in a picture; type, length, mode, owner and
 /// mtime are.
-pub(super) fn is_as_seen(before: &State, stat: &Stat) -> bool {
+pub(in crate::restore) fn is_as_seen(before: &State, stat: &Stat) -> bool {
     let kind = FileType::from_raw_mode(stat.st_mode);
     let same_meta = |meta: &Meta, with_mode: bool| {
         mtime_of(stat) == meta.mtime

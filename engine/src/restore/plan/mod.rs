@@ -61,6 +61,19 @@ pub fn plan(
 }
 
 impl Plan {
+    /// Puts a plan together again, from a journal. `dirs` and `items` must be in the order of a plan's.
+    pub(super) fn of_parts(
+        mut dirs: Vec<DirWork>,
+        items: Vec<Item>,
+        fresh: bool,
+        kept: Vec<Uncovered>,
+        not_restorable: Vec<Uncovered>,
+        head_moved: bool,
+    ) -> Self {
+        settle::share_out(&mut dirs, &items);
+        Self { dirs, items, fresh, kept, not_restorable, head_moved }
+    }
+
     /// Whether there is nothing to write or delete, not even an mtime.
     #[must_use]
     pub fn is_empty(&self) -> bool {

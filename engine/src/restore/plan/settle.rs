@@ -5,7 +5,7 @@ use std::collections::{HashMap, HashSet};
 use super::Plan;
 use super::descend::Draft;
 use super::links::regroup;
-use super::work::{Act, Item, Role, dir_path};
+use super::work::{Act, DirWork, Item, Role, dir_path};
 use crate::model::{Reason, RelPath, Uncovered};
 
 /// Makes the plan.
@@ -16,17 +16,22 @@ pub(super) fn settle(mut draft: Draft, fresh: bool) -> Plan {
 
     let Draft { mut dirs, mut items, mut kept, mut not_restorable, head_moved, .. } = draft;
     items.sort_by(|a, b| (a.dir, &a.name).cmp(&(b.dir, &b.name)));
+    share_out(&mut dirs, &items);
+    for list in [&mut kept, &mut not_restorable] {
+        list.sort();
+        list.dedup_by(|a, b| a.path == b.path && a.reason == b.reason);
+    }
+    Plan { dirs, items, fresh, kept, not_restorable, head_moved }
+}
+
+/// Tells each directory which of the sorted items are its own.
+pub(super) fn share_out(dirs: &mut [DirWork], items: &[Item]) {
     let mut start = 0;
     for (number, dir) in dirs.iter_mut().enumerate() {
         let count = items.get(start..).map_or(0, |rest| rest.partition_point(|item| item.dir <= number));
         dir.items = start..start + count;
         start += count;
     }
-    for list in [&mut kept, &mut not_restorable] {
-        list.sort();
-        list.dedup_by(|a, b| a.path == b.path && a.reason == b.reason);
-    }
-    Plan { dirs, items, fresh, kept, not_restorable, head_moved }
 }
 
 /// Directories that hold something which stays, stay. One that would have to make place for a file keeps all it has, and the file

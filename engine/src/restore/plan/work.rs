@@ -25,7 +25,7 @@ impl State {
     }
 
     /// Whether the same bytes, link target or pipe is meant.
-    pub(super) fn same_content(&self, other: &Self) -> bool {
+    pub(crate) fn same_content(&self, other: &Self) -> bool {
         match (&self.node, &other.node) {
             (Node::File { size: a, content: x, .. }, Node::File { size: b, content: y, .. }) => {
                 a == b && x == y

@@ -30,7 +30,8 @@ pub(crate) enum Slot {
 
 /// Everything staged.
 pub(crate) struct Staged {
-    pub(crate) area: Area,
+    /// Where it lies; `None` when nothing had to be staged.
+    pub(crate) area: Option<Area>,
     /// Parallel to the plan's items.
     pub(crate) slots: Vec<Slot>,
     /// Where each directory that is made lies, parallel to the plan's directories.
@@ -41,7 +42,8 @@ pub(crate) struct Staged {
 impl Staged {
     /// Where a staged item lies.
     pub(crate) fn leaf(&self, item: usize) -> Result<(Dir, Vec<u8>), Errno> {
-        Ok((self.area.dir(&shelf('f', item))?, item.to_string().into_bytes()))
+        let area = self.area.as_ref().ok_or(Errno::INVAL)?;
+        Ok((area.dir(&shelf('f', item))?, item.to_string().into_bytes()))
     }
 }
 
@@ -62,18 +64,24 @@ struct Builder<'a> {
     workspace: &'a Root,
     source: &'a Source<'a>,
     ctx: &'a Context,
-    area: Area,
+    area: Option<Area>,
     trees: Vec<Option<RelPath>>,
 }
 
 type Outcome = (usize, Slot, Option<Uncovered>);
 
-/// Stages what a plan needs. `paths` are the plan's directories' paths.
+/// Whether a plan has anything to stage.
+pub(crate) fn needs_area(plan: &Plan) -> bool {
+    plan.items.iter().any(|item| item.after.is_some())
+        || plan.dirs.iter().any(|dir| matches!(dir.role, Role::Create { .. }))
+}
+
+/// Stages what a plan needs; without an area, a plan that needs none. `paths` are the plan's directories' paths.
 pub(crate) fn build(
     plan: &Plan,
     paths: &[RelPath],
     workspace: &Root,
-    area: Area,
+    area: Option<Area>,
     source: &Source<'_>,
     pool: &rayon::ThreadPool,
     ctx: &Context,
@@ -117,11 +125,18 @@ fn fatal(errno: Errno) -> Error {
 }
 
 impl Builder<'_> {
+    fn shelf(&self, path: &RelPath) -> Result<Dir, Errno> {
+        self.area.as_ref().ok_or(Errno::INVAL)?.dir(path)
+    }
+
     fn is_made(&self, dir: usize) -> bool {
         self.trees.get(dir).is_some_and(Option::is_some)
     }
 
     fn make_directories(&mut self) -> Result<()> {
+        if self.area.is_none() {
+            return Ok(());
+        }
         let mut shelves: Vec<RelPath> = vec![RelPath::root().join(b"l")];
         for (number, dir) in self.plan.dirs.iter().enumerate() {
             if !matches!(dir.role, Role::Create { .. }) {
@@ -144,7 +159,7 @@ impl Builder<'_> {
         for path in shelves.iter().chain(self.trees.iter().flatten()) {
             self.ctx.check()?;
             let Some((parent, name)) = path.split() else { continue };
-            self.area.dir(&parent).and_then(|dir| dir.mkdir(name, 0o700)).map_err(fatal)?;
+            self.shelf(&parent).and_then(|dir| dir.mkdir(name, 0o700)).map_err(fatal)?;
         }
         Ok(())
     }
@@ -168,8 +183,8 @@ impl Builder<'_> {
     /// Where an item is to be staged.
     fn place(&self, number: usize, item: &Item) -> Result<(Dir, Vec<u8>, Slot), Errno> {
         match self.trees.get(item.dir).and_then(Option::as_ref) {
-            Some(tree) => Ok((self.area.dir(tree)?, item.name.to_vec(), Slot::InTree)),
-            None => Ok((self.area.dir(&shelf('f', number))?, number.to_string().into_bytes(), Slot::Ready)),
+            Some(tree) => Ok((self.shelf(tree)?, item.name.to_vec(), Slot::InTree)),
+            None => Ok((self.shelf(&shelf('f', number))?, number.to_string().into_bytes(), Slot::Ready)),
         }
     }
 
@@ -201,7 +216,7 @@ impl Builder<'_> {
                 None => (shelf('f', number), number.to_string().into_bytes(), Slot::Ready),
             };
             if held.as_ref().is_none_or(|(path, _)| *path != where_) {
-                let dir = self.area.dir(&where_).map_err(fatal)?;
+                let dir = self.shelf(&where_).map_err(fatal)?;
                 held = Some((where_, dir));
             }
             let Some((_, dir)) = &held else { continue };
@@ -263,7 +278,10 @@ impl Builder<'_> {
                 groups.entry(link).or_default().push(number);
             }
         }
-        let shelf = self.area.dir(&RelPath::root().join(b"l")).map_err(fatal)?;
+        if groups.is_empty() {
+            return Ok(Vec::new());
+        }
+        let shelf = self.shelf(&RelPath::root().join(b"l")).map_err(fatal)?;
         let groups: Vec<(usize, Vec<usize>)> = groups.into_iter().collect();
         let outcomes: Vec<Result<Vec<Outcome>>> = pool.install(|| {
             groups.into_par_iter().map(|(link, members)| self.make_group(&shelf, link, &members)).collect()
@@ -356,9 +374,8 @@ impl Builder<'_> {
             {
                 let wanted = xattrs.as_deref().filter(|_| after.xattrs.is_some());
                 let refused = self
-                    .area
-                    .dir(place)
-                    .and_then(|dir| settle_directory(&dir, after, wanted, false))
+                    .shelf(place)
+                    .and_then(|dir| settle_directory(&dir, after, wanted, self.source.sync))
                     .map_err(fatal)?;
                 if let Some(words) = refused.words() {
                     let reason = Reason::MetadataRefused;

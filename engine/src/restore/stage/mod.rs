@@ -7,6 +7,6 @@ mod check;
 mod leaf;
 
 pub(super) use area::{Area, sweep};
-pub(super) use build::{SYNC_SINGLY, Slot, Staged, build};
+pub(super) use build::{SYNC_SINGLY, Slot, Staged, build, needs_area};
 pub(super) use check::check_space;
 pub(super) use leaf::{Source, wanted_xattrs};
