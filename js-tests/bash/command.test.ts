@@ -16,6 +16,8 @@ describe('the command', () => {
       timedOut: false,
       truncated: false,
       endedLeftovers: false,
+      notEnded: [],
+      outputHeld: false,
       durationMs: expect.any(Number),
     });
     expect(Number.isInteger(result.durationMs) && result.durationMs >= 0).toBe(true);

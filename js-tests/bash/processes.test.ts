@@ -1,5 +1,5 @@
 // The whole tree ends: on a time-out, an abort, leftovers that hold the output, and the exit of this process.
-import { spawn } from 'node:child_process';
+import { execFileSync, spawn } from 'node:child_process';
 import { getEventListeners } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -170,6 +170,8 @@ describe('abort', () => {
       timedOut: false,
       truncated: false,
       endedLeftovers: false,
+      notEnded: [],
+      outputHeld: false,
       durationMs: expect.any(Number),
       checkpoint: VERDICT,
     });
@@ -219,6 +221,63 @@ describe('what a command leaves behind', () => {
     const { stdout, endedLeftovers } = await ran;
     expect(endedLeftovers).toBe(true);
     expect(lives(Number(stdout))).toBe(false);
+  });
+
+  it('one that shed its session, its parents and its environment is found by the output that it holds', async () => {
+    const script = `echo $$; trap "" TERM; while :; do sleep 1000; done`;
+    const { ran } = marked({ command: `(setsid --fork env -i sh -c '${script}' &); :` });
+    const result = await ran;
+    expect(result).toMatchObject({ exitCode: 0, endedLeftovers: true, notEnded: [], outputHeld: false });
+    expect(lives(Number(result.stdout))).toBe(false);
+  });
+
+  it('only its own: another command at the same time goes on', async () => {
+    const controller = new AbortController();
+    const { onOutput, moment } = hearing('ready');
+    const { ran, alive } = marked({ command: 'echo ready; exec sleep 1000', onOutput, signal: controller.signal });
+    await moment;
+    expect(await marked({ command: 'sleep 1000 & echo x' }).ran).toMatchObject({ endedLeftovers: true });
+    expect(alive()).toHaveLength(1);
+    controller.abort();
+    await rejection(ran);
+  });
+
+  it('what cannot be ended is told: an older process that was handed the output is not the command’s', async () => {
+    const home = temporary();
+    execFileSync('mkfifo', [join(home, 'to'), join(home, 'done')]);
+    // Older than the command, and opens its output by name.
+    const older = spawn('sh', ['-c', 'read path <to; exec >"$path"; echo held; echo ok >done; exec sleep 1000'], {
+      cwd: home,
+      stdio: 'ignore',
+    });
+    onTestFinished(() => void older.kill('SIGKILL'));
+    const { ran } = marked({ sandbox: home, command: 'env echo "/proc/$$/fd/1" >to; read ok <done' });
+    expect(await ran).toMatchObject({
+      exitCode: 0,
+      stdout: 'held\n',
+      endedLeftovers: false,
+      notEnded: [older.pid],
+      outputHeld: true,
+    });
+    expect(lives(older.pid as number)).toBe(true);
+  });
+
+  it('the time-out counts while only the output is waited for', async () => {
+    ownClock();
+    const { onOutput, moment } = hearing('ready');
+    const { ran, alive } = marked({
+      command: '(while [ -d /proc/$$ ]; do :; done; echo ready; sleep 1000) & :',
+      onOutput,
+      timeoutMs: 900,
+    });
+    await moment;
+    // The shell is gone: its end is told to this process within a few turns of the event loop.
+    for (let turn = 0; turn < 20; turn += 1) await new Promise(setImmediate);
+    vi.advanceTimersByTime(900);
+    for (let turn = 0; turn < 20; turn += 1) await new Promise(setImmediate);
+    vi.advanceTimersByTime(60_000);
+    expect(await ran).toMatchObject({ timedOut: true, exitCode: 0, endedLeftovers: false, notEnded: [] });
+    expect(alive()).toEqual([]);
   });
 
   it('one that let go of the output was meant to go on, and does', async () => {

@@ -46,10 +46,12 @@ export async function follow(shell: Shell, outputs: readonly [Socket, Socket], b
     exit = how;
   });
   try {
-    const { why, leftovers } = await wait(exited, closed, bounds);
-    if (why !== 'exited' || leftovers) await end(shell.tree);
-    // Ended by what cannot be ended, or held by what was not found: then the output is cut off here.
-    await within(Promise.all([exited, closed]), LIMITS.closeMs);
+    const { why, leftovers } = await wait(exited, closed, bounds, startedAt);
+    const ending = why !== 'exited' || leftovers;
+    if (ending) await end(shell.tree);
+    // Held by what cannot be ended, or was not found: then the output is cut off here.
+    const outputHeld = (await within(Promise.all([exited, closed]), LIMITS.closeMs)) === 'late';
+    const notEnded = ending ? shell.tree.left() : [];
     const durationMs = Math.round(performance.now() - startedAt);
     const [out, err] = [stdout.end(), stderr.end()];
     return {
@@ -61,7 +63,9 @@ export async function follow(shell: Shell, outputs: readonly [Socket, Socket], b
         stderr: err.text,
         timedOut: why === 'timed_out',
         truncated: out.truncated || err.truncated,
-        endedLeftovers: leftovers,
+        endedLeftovers: leftovers && !outputHeld && notEnded.length === 0,
+        notEnded,
+        outputHeld,
         durationMs,
       },
     };
@@ -71,13 +75,20 @@ export async function follow(shell: Shell, outputs: readonly [Socket, Socket], b
   }
 }
 
-/** Waits for the shell, then for the end of its output, which what it left behind may hold open. */
-async function wait(exited: Promise<void>, closed: Promise<unknown>, { timeoutMs, signal }: Bounds) {
+/** Waits for the shell, then for the end of its output, which what it left behind may hold open. The time-out is for both. */
+async function wait(
+  exited: Promise<void>,
+  closed: Promise<unknown>,
+  { timeoutMs = Number.POSITIVE_INFINITY, signal }: Bounds,
+  startedAt: number,
+) {
   const ended = await untilAborted(signal, within(exited, timeoutMs));
   if (ended === 'late') return { why: 'timed_out', leftovers: false } as const;
   if (ended === 'aborted') return { why: 'aborted', leftovers: false } as const;
-  const drained = await untilAborted(signal, within(closed, LIMITS.drainMs));
+  const restMs = Math.max(0, timeoutMs - (performance.now() - startedAt));
+  const drained = await untilAborted(signal, within(closed, Math.min(restMs, LIMITS.drainMs)));
   if (drained === 'aborted') return { why: 'aborted', leftovers: false } as const;
+  if (drained === 'late' && restMs < LIMITS.drainMs) return { why: 'timed_out', leftovers: false } as const;
   return { why: 'exited', leftovers: drained === 'late' } as const;
 }
 

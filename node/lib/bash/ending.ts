@@ -7,7 +7,7 @@ const MOST_PAUSE_MS = 100;
 
 /**
  * Ends a tree: SIGTERM, a short grace, then SIGKILL for as long as something is found. Returns when nothing lives, or when
- * what is left cannot be ended (it hangs in the kernel, or is another user's) and the time for it is over.
+ * what is left cannot be ended (it hangs in the kernel, or is another user's) and the time for it is over: `left` tells.
  */
 export async function end(tree: Tree): Promise<void> {
   tree.signal('SIGTERM');

@@ -1,10 +1,11 @@
 import { execFile } from 'node:child_process';
-import { closeSync, constants, openSync } from 'node:fs';
+import { closeSync, constants, fstatSync, openSync } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { Socket } from 'node:net';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { basename, dirname, join } from 'node:path';
 import { promisify } from 'node:util';
+import { canWrite } from './processes.js';
 import { mkfifo } from './programs.js';
 import { systemError } from './system-error.js';
 
@@ -19,6 +20,8 @@ export interface Pipe {
   readonly input: number;
   /** Lets go of the command's end: then the output ends when the last process lets go of it. */
   closeInput(): void;
+  /** Whether a process can write into it, as far as we may see that. */
+  heldBy(pid: number): boolean;
 }
 
 /** Makes the pipes for standard output and standard error. */
@@ -63,6 +66,8 @@ function openPipe(path: string): Pipe {
     throw error;
   }
   let open = true;
+  const identity = fstatSync(reader);
+  const name = join(basename(dirname(path)), basename(path));
   return {
     output: new Socket({ fd: reader, readable: true, writable: false }),
     input,
@@ -70,5 +75,6 @@ function openPipe(path: string): Pipe {
       if (open) closeSync(input);
       open = false;
     },
+    heldBy: (pid) => canWrite(pid, identity, name),
   };
 }

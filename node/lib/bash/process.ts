@@ -59,7 +59,7 @@ export function startShell(start: Start): Promise<Shell> {
   if (pid === undefined) {
     return new Promise((_, reject) => child.once('error', (cause) => reject(refused(start, cause))));
   }
-  return Promise.resolve({ tree: treeOf(pid, marker), exited });
+  return Promise.resolve({ tree: treeOf(pid, marker, start.pipes), exited });
 }
 
 function refused({ shell, directory }: Start, cause: unknown) {

@@ -1,5 +1,5 @@
 /** The processes of this machine, as `/proc` shows them. */
-import { readdirSync, readFileSync, readlinkSync } from 'node:fs';
+import { constants, readdirSync, readFileSync, readlinkSync, statSync } from 'node:fs';
 
 /** One process. Number and start together name it: numbers are used again. */
 export interface Process {
@@ -58,6 +58,35 @@ export function startedWith(pid: number, variable: string): 'yes' | 'no' | 'uncl
   if (environment.length === 0) return 'unclear';
   const wanted = `${variable}=`;
   return environment.includes(`\0${wanted}`) || environment.indexOf(wanted) === 0 ? 'yes' : 'no';
+}
+
+/**
+ * Whether a process has a file open for writing, as far as we may see that. The kernel's text for a descriptor holds the canonical
+ * path that the file was opened by, also when that is gone, so `name` has to be the end of it. That keeps us from asking a file
+ * system that hangs.
+ */
+export function canWrite(pid: number, file: { dev: number; ino: number }, name: string): boolean {
+  const folder = `/proc/${pid}/fd`;
+  try {
+    return readdirSync(folder).some((descriptor) => {
+      try {
+        if (!readlinkSync(`${folder}/${descriptor}`).includes(`/${name}`)) return false;
+        const { dev, ino } = statSync(`${folder}/${descriptor}`);
+        return dev === file.dev && ino === file.ino && mayWrite(pid, descriptor);
+      } catch {
+        // Closed meanwhile.
+        return false;
+      }
+    });
+  } catch {
+    // Ended meanwhile, or another user's.
+    return false;
+  }
+}
+
+function mayWrite(pid: number, descriptor: string): boolean {
+  const flags = /^flags:\s*([0-7]+)$/m.exec(read(pid, `fdinfo/${descriptor}`)?.toString('latin1') ?? '')?.[1] ?? '0';
+  return (Number.parseInt(flags, 8) & (constants.O_WRONLY | constants.O_RDWR)) !== 0;
 }
 
 /** A file of a process; `undefined` when it ended meanwhile, or we may not. */

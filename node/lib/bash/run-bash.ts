@@ -21,13 +21,14 @@ import { workplaceOf } from './workplace.js';
  *
  * *Processes.* The command leads a session of its own, and its standard input is empty. On a time-out, an abort and the exit
  * of this process the whole tree is ended: SIGTERM, a second of grace, SIGKILL; also what left the session or ignores
- * signals. Not found is only what left the session, outlived its parents and shed its environment, all three, or was
- * started by another daemon. On systems other than Linux it is the process group that is ended.
+ * signals. Not found is only what left the session, outlived its parents, shed its environment and let go of the output, all four, or
+ * was started by another daemon. On systems other than Linux it is the process group that is ended.
  * Each command has a variable `TURNBACK_RUN_…` in its environment, by which its processes are recognised.
  *
  * *Background processes.* The command is over when its shell has ended and nobody holds its output any more. What lets go
  * of both streams (`server >log 2>&1 &`) was meant to go on and is left running. If something still holds the output a
- * second after the shell (`server &`), all that the command left is ended, and `endedLeftovers` says so.
+ * second after the shell (`server &`), all that the command left is ended, and `endedLeftovers` says so. What cannot be ended is in
+ * `notEnded`, and `outputHeld` says whether it may still write.
  *
  * *Output.* `onOutput` hears all of it. The result holds at most `maxOutputBytes` of each stream, beginning and end.
  *

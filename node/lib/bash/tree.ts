@@ -7,19 +7,26 @@ export interface Tree {
   alive(): boolean;
   /** Sends a signal to every one. */
   signal(name: NodeJS.Signals): void;
+  /** Those that live, and whoever else holds the output: what cannot be ended. */
+  left(): readonly number[];
+}
+
+/** Tells of a process whether it holds something. */
+export interface Held {
+  heldBy(pid: number): boolean;
 }
 
 /**
  * The tree of a shell that leads a session of its own, just started with the variable `marker`, which nobody else has.
  *
  * On Linux a process belongs to it that is in the shell's session, or descends from one that belongs to it, or was started
- * with the marker, or is in a session that one of these made. So one is missed only if it left the session *and* outlived
- * its parents *and* shed its environment, or had another daemon start it, or runs as a user that we cannot signal.
- * Elsewhere the tree is the shell's process group.
+ * with the marker, or is in a session that one of these made, or is younger than the shell and holds its output. So one is missed
+ * only if it left the session *and* outlived its parents *and* shed its environment *and* let go of the output, or had another
+ * daemon start it, or runs as a user that we cannot signal. Elsewhere the tree is the shell's process group.
  */
-export function treeOf(shell: number, marker: string): Tree {
+export function treeOf(shell: number, marker: string, outputs: readonly Held[]): Tree {
   const started = procfs() ? look(shell)?.started : undefined;
-  return started === undefined ? new Group(shell) : new Descendants(shell, started, marker);
+  return started === undefined ? new Group(shell) : new Descendants(shell, started, marker, outputs);
 }
 
 class Group implements Tree {
@@ -36,6 +43,10 @@ class Group implements Tree {
   signal(name: NodeJS.Signals): void {
     send(-this.#group, name);
   }
+
+  left(): readonly number[] {
+    return this.alive() ? [this.#group] : [];
+  }
 }
 
 /** How long a process without any environment may be one of ours that is becoming another program, in milliseconds. */
@@ -45,16 +56,18 @@ class Descendants implements Tree {
   readonly #shell: number;
   readonly #started: number;
   readonly #marker: string;
+  readonly #outputs: readonly Held[];
   readonly #hostSession = look(process.pid)?.session;
   /** Those that were seen, by number, with their start: what lost its parent since still belongs to the tree. */
   readonly #seen = new Map<number, number>();
   /** Those that may belong to it, by number and start, with the time at which they were first seen so. */
   readonly #unclear = new Map<string, number>();
 
-  constructor(shell: number, started: number, marker: string) {
+  constructor(shell: number, started: number, marker: string, outputs: readonly Held[]) {
     this.#shell = shell;
     this.#started = started;
     this.#marker = marker;
+    this.#outputs = outputs;
   }
 
   alive(): boolean {
@@ -68,6 +81,17 @@ class Descendants implements Tree {
     // The group in one call, so that none of it can start another in between.
     if (members.some(inGroup)) send(-this.#shell, name);
     for (const { pid } of members.filter((member) => !inGroup(member))) send(pid, name);
+  }
+
+  left(): readonly number[] {
+    const pids = new Set(this.#members().map(({ pid }) => pid));
+    // Also one that is older than the shell and was handed the output: it is not ours to end, but it has to be told of.
+    for (const { pid } of living()) if (pid !== process.pid && this.#holds(pid)) pids.add(pid);
+    return [...pids];
+  }
+
+  #holds(pid: number): boolean {
+    return this.#outputs.some((output) => output.heldBy(pid));
   }
 
   /** Everyone who can come from the shell: what is older cannot, and threads of the kernel have no session. */
@@ -99,13 +123,15 @@ class Descendants implements Tree {
       pids.has(parent) ||
       this.#seen.get(pid) === started ||
       startedWith(pid, this.#marker) === 'yes';
+    const holders = new Set(others.filter((one) => !belongs(one) && this.#holds(one.pid)).map(({ pid }) => pid));
     for (;;) {
-      const found = others.filter(belongs);
+      const found = others.filter((one) => belongs(one) || holders.has(one.pid));
       if (found.length === 0) break;
       for (const one of found) {
         members.push(one);
         pids.add(one.pid);
-        if (one.session !== this.#hostSession) sessions.add(one.session);
+        // Who only holds the output may have opened it from a session that is not ours.
+        if (one.session !== this.#hostSession && !holders.has(one.pid)) sessions.add(one.session);
         this.#seen.set(one.pid, one.started);
       }
       others = others.filter(({ pid }) => !pids.has(pid));

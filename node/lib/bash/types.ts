@@ -31,7 +31,7 @@ export interface RunBashOptions {
   guard?: CommandGuard | undefined;
   /** The turn that this command belongs to, 1 to 200 bytes. Without one the guard makes no checkpoint (G7). */
   turnId?: string | undefined;
-  /** How long the command may take, from its own start, in milliseconds. Without one: as long as it likes. */
+  /** How long the command may take, from its own start to the end of its output, in milliseconds. Without one: as long as it likes. */
   timeoutMs?: number | undefined;
   /** The longest `stdout` and the longest `stderr`, each, in bytes of UTF-8: 256 bytes to 256 MiB, 1 MiB by default. */
   maxOutputBytes?: number | undefined;
@@ -57,8 +57,12 @@ export interface RunBashResult {
   readonly timedOut: boolean;
   /** Whether something was left out of `stdout` or `stderr`. */
   readonly truncated: boolean;
-  /** Whether processes that still held the output a second after the shell had ended were ended as well. */
+  /** Whether processes still held the output a second after the shell had ended, and all of them were ended. */
   readonly endedLeftovers: boolean;
+  /** The processes that were to be ended and live on, by number: another user's, those that hang in the kernel, or not the command's own. */
+  readonly notEnded: readonly number[];
+  /** Whether somebody still held the output when it was given up: what they write is not in it. They are in `notEnded`, if they can be seen. */
+  readonly outputHeld: boolean;
   /** From the start of the command to the end of its output, in milliseconds; the guard's time is not in it. */
   readonly durationMs: number;
   /** What the guard said. */

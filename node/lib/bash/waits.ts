@@ -15,8 +15,8 @@ export async function untilAborted<T>(signal: AbortSignal | undefined, promise: 
 }
 
 /** What a promise gives, or `late` when the time is over first. */
-export async function within<T>(promise: Promise<T>, limitMs: number | undefined): Promise<T | 'late'> {
-  if (limitMs === undefined) return await promise;
+export async function within<T>(promise: Promise<T>, limitMs: number): Promise<T | 'late'> {
+  if (limitMs === Number.POSITIVE_INFINITY) return await promise;
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<'late'>((resolve) => {
     timer = setTimeout(resolve, limitMs, 'late' as const);
