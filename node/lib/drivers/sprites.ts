@@ -4,7 +4,7 @@ import { invalidArgument } from '../errors.js';
 import { type Logger, safely } from '../log.js';
 import type { Driver, DriverAnswer, DriverRequest } from './driver.js';
 import { Attempt } from './sprites/attempt.js';
-import { findId, type SpriteList, withComment } from './sprites/list.js';
+import { findId, listed, type SpriteList } from './sprites/list.js';
 import { rejected } from './sprites/rejected.js';
 import { close, drain, isStream, type SpriteStream } from './sprites/stream.js';
 
@@ -27,9 +27,6 @@ export interface SpritesDriverOptions {
 const DEFAULT_DELAYS_MS = [100, 200, 400, 800, 1600];
 const MAX_DELAY_MS = 60_000;
 const OPTIONS = { listDelaysMs: listOf(whole(0, MAX_DELAY_MS), 100), logger };
-
-/** How many comments are remembered. One is a turn of a sandbox, and only its retries matter. */
-const REMEMBERED = 1000;
 
 /** The first version whose `createCheckpoint` answers with a stream. */
 const NEEDED = '@fly/sprites 0.1.0 or later is needed';
@@ -56,7 +53,6 @@ export function spritesDriver(
   const choose = typeof sprite === 'function' ? sprite : always(asSprite(sprite));
   const { listDelaysMs = DEFAULT_DELAYS_MS, logger } = optionsOf('options', OPTIONS, options);
   const log = safely(logger);
-  const tried = new Set<string>();
 
   return {
     async createCheckpoint(given: DriverRequest): Promise<DriverAnswer> {
@@ -65,34 +61,21 @@ export function spritesDriver(
       attempt.throwIfAborted();
       const chosen = await theSprite(choose, request.sandboxId, attempt);
 
-      // An earlier attempt under this comment may have succeeded unnoticed. While the list lags behind, its checkpoint must
-      // not be taken for the one that is made now.
-      const again = remember(tried, JSON.stringify([request.sandboxId, request.comment]));
-      const earlier = again ? await withComment(chosen, attempt) : [];
+      // An earlier attempt under this comment, also one of another process, may have succeeded unnoticed. While the list lags behind,
+      // its checkpoint must not be taken for the one that is made now.
+      const before = await listed(chosen, attempt);
 
       attempt.stage = 'while it was made: Sprites may still finish it';
       await drain(await open(chosen, attempt), attempt);
 
       attempt.stage = 'while its id was looked up: it is complete, and can be found by its comment';
-      const known = new Set(earlier.map(({ id }) => id));
-      return { checkpointId: await findId(chosen, attempt, known, listDelaysMs) };
+      return { checkpointId: await findId(chosen, attempt, before, listDelaysMs) };
     },
   };
 }
 
 function always<T>(value: T): () => T {
   return () => value;
-}
-
-/** Whether the set had `key`; from now on it does. The oldest are forgotten. */
-function remember(set: Set<string>, key: string): boolean {
-  const known = set.delete(key);
-  set.add(key);
-  for (const oldest of set) {
-    if (set.size <= REMEMBERED) break;
-    set.delete(oldest);
-  }
-  return known;
 }
 
 function asSprite(value: unknown): SpriteLike {

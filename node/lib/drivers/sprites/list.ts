@@ -22,18 +22,22 @@ const RUNNING = 'Current';
 
 const BY_NUMBER = new Intl.Collator('en', { numeric: true });
 
+/** When it was made, in milliseconds since the epoch; 0 if that cannot be read. */
+function made(entry: SpriteCheckpoint): number {
+  return new Date(entry.createTime ?? 0).getTime() || 0;
+}
+
 /** Newest last. Times may have a resolution of a second: among equal ones the number in the id decides, v9 before v10. */
 function byAge(a: SpriteCheckpoint, b: SpriteCheckpoint): number {
-  const time = (entry: SpriteCheckpoint) => new Date(entry.createTime ?? 0).getTime() || 0;
-  return time(a) - time(b) || BY_NUMBER.compare(a.id, b.id);
+  return made(a) - made(b) || BY_NUMBER.compare(a.id, b.id);
 }
 
 /**
- * The checkpoints that have exactly the attempt's comment, the newest last.
+ * All checkpoints of a Sprite, the newest last.
  *
  * @throws TurnbackError what the list fails with, or `ABORTED`
  */
-export async function withComment(sprite: SpriteList, attempt: Attempt): Promise<SpriteCheckpoint[]> {
+export async function listed(sprite: SpriteList, attempt: Attempt): Promise<SpriteCheckpoint[]> {
   const what = "reading the list of the Sprite's checkpoints";
   let entries: unknown;
   try {
@@ -44,29 +48,33 @@ export async function withComment(sprite: SpriteList, attempt: Attempt): Promise
   if (!Array.isArray(entries)) throw rejected(what, new Error('it is no list'), attempt.details);
   return entries
     .filter((entry: Partial<SpriteCheckpoint> | null): entry is SpriteCheckpoint => typeof entry?.id === 'string')
-    .filter(({ id, comment }) => comment === attempt.comment && id !== '' && id !== RUNNING)
+    .filter(({ id }) => id !== '' && id !== RUNNING)
     .sort(byAge);
 }
 
 /**
- * The id of the newest sound checkpoint that has the attempt's comment and was not `known` before. The list may lag behind, or
- * fail for a moment: it is read again after each of the delays (in milliseconds).
+ * The id of the newest sound checkpoint that has exactly the attempt's comment, is none of those listed `before` it, and not older
+ * than the newest of them: such a one was made before, and only its entry is late. The list may lag behind, or fail for a
+ * moment: it is read again after each of the delays (in milliseconds).
  *
  * @throws TurnbackError `IO` when it does not appear; what the list fails with when trying again cannot help; `ABORTED`
  */
 export async function findId(
   sprite: SpriteList,
   attempt: Attempt,
-  known: ReadonlySet<string>,
+  before: readonly SpriteCheckpoint[],
   delaysMs: readonly number[],
 ): Promise<string> {
+  const known = new Set(before.map(({ id }) => id));
+  const since = Math.max(0, ...before.map(made));
+  const isNew = (entry: SpriteCheckpoint) =>
+    entry.comment === attempt.comment && !known.has(entry.id) && (made(entry) === 0 || made(entry) >= since);
   let why = '';
   let cause: TurnbackError | undefined;
   for (const delayMs of [undefined, ...delaysMs]) {
     if (delayMs !== undefined) await attempt.pause(delayMs);
     try {
-      const found = (await withComment(sprite, attempt)).filter(({ id }) => !known.has(id));
-      const newest = found.at(-1);
+      const newest = (await listed(sprite, attempt)).filter(isNew).at(-1);
       if (newest !== undefined && !newest.health) return newest.id;
       cause = undefined;
       why =
