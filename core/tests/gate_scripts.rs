@@ -99,7 +99,10 @@ fn a_text_that_is_no_input_is_refused_with_what_is_wrong_and_changes_nothing() {
         ("", "an object is needed at byte 0"),
         ("[]", "an object is needed at byte 0"),
         ("{}", "the field \"type\" is missing"),
-        (r#"{"type":"nap"}"#, "its type is batch, created, failed, cancelled, released, forgotten or tick"),
+        (
+            r#"{"type":"nap"}"#,
+            "its type is batch, created, failed, paused, cancelled, released, forgotten, deleted or tick",
+        ),
         (r#"{"type":1}"#, "the field \"type\" is a text"),
         (r#"{"type":"tick"}{}"#, "the end is needed at byte 15"),
         (r#"{"type":"tick","type":"tick"}"#, "the field \"type\" comes twice"),

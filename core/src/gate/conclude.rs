@@ -6,6 +6,7 @@ use super::digest::{SandboxKey, TurnKey};
 use super::driver_checkpoint::DriverCheckpointId;
 use super::ids::{AttemptId, BatchId};
 use super::lane::{Attempt, LiveTurn, Waiter};
+use super::mark::Held;
 use super::output::Output;
 use super::reason::Reason;
 use super::turn::TurnRecord;
@@ -16,11 +17,15 @@ impl Gate {
     pub(super) fn created(&mut self, attempt: AttemptId, id: Option<&DriverCheckpointId>, partial: bool) {
         if self.aborted.remove(attempt) {
             if let Some(checkpoint_id) = id.cloned() {
-                self.outputs.push_back(Output::DeleteLate { attempt, checkpoint_id });
+                self.held.push(Held { attempt, checkpoint_id, until: self.last_attempt });
             }
             return;
         }
         let Some((sandbox, live)) = self.settle(attempt) else { return };
+        let mark = id.map(|id| self.digests.mark(id));
+        if let Some(mark) = mark {
+            self.answered.insert(mark);
+        }
         let late = !live.tally.before.is_zero();
         let cover = Cover { late, partial, checkpoint_id: id.cloned() };
         let created = if late { Reason::EarlierBatchesRan } else { Reason::NewTurn };
@@ -31,10 +36,35 @@ impl Gate {
         let under = live.waiters.len().saturating_sub(live.released);
         let record = match under {
             0 => TurnRecord::uncovered(live.key, live.tally),
-            _ => TurnRecord::covered(live.key, live.tally, &cover, under),
+            _ => TurnRecord::covered(live.key, live.tally, &cover, mark, under),
         };
         self.ledger.put(sandbox, record, self.now);
         self.start_next(sandbox);
+    }
+
+    /// Has those late successes deleted that no attempt under way can answer with any more, if no turn counts on them.
+    pub(super) fn delete_late(&mut self) {
+        if self.held.is_empty() {
+            return;
+        }
+        let first = self.attempts.first().map(|&(attempt, _)| attempt);
+        let (held, free): (Vec<_>, Vec<_>) = std::mem::take(&mut self.held)
+            .into_iter()
+            .partition(|held| first.is_some_and(|first| first <= held.until));
+        self.held = held;
+        for Held { attempt, checkpoint_id, .. } in free {
+            let mark = self.digests.mark(&checkpoint_id);
+            if !self.answered.has(mark) && !self.ledger.counts_on(mark) {
+                self.outputs.push_back(Output::DeleteLate { attempt, checkpoint_id });
+            }
+        }
+    }
+
+    /// A checkpoint of a sandbox is gone.
+    pub(super) fn deleted(&mut self, sandbox: SandboxKey, id: &DriverCheckpointId) {
+        let mark = self.digests.mark(id);
+        self.answered.remove(mark);
+        self.ledger.uncover(sandbox, mark, self.now);
     }
 
     /// The driver failed.

@@ -3,6 +3,8 @@ use std::hash::{Hash, Hasher};
 
 use siphasher::sip128::{Hash128, SipHasher13};
 
+use super::driver_checkpoint::DriverCheckpointId;
+use super::mark::Mark;
 use crate::ids::{SandboxId, TurnId};
 
 /// What stands for a sandbox's id where it has to be small.
@@ -43,8 +45,8 @@ pub(super) struct TurnKey(pub(super) [u8; 16]);
 /// The secret that keeps digests of ids unpredictable: 16 bytes, best random ones from the host.
 ///
 /// The gate remembers ids as 128-bit SipHash-1-3 digests under this key. Two ids that share a digest would be taken for
-/// one, and a turn for covered that is not. By accident that takes about 2^64 ids; on purpose it takes the key. No answer
-/// depends on the key otherwise.
+/// one, and a turn for covered that is not. By accident that takes about 2^64 ids; on purpose it takes the key. Otherwise the key
+/// only decides which new turns are called late by chance, after turns that ran unprotected were displaced by others.
 #[derive(Clone, Copy, Default, PartialEq, Eq)]
 pub struct DigestKey([u8; 16]);
 
@@ -73,6 +75,13 @@ impl Digests {
     pub(super) fn sandbox(&self, id: &SandboxId) -> SandboxKey {
         let Hash128 { h1, h2 } = self.0.hash(id.as_str().as_bytes());
         SandboxKey([h1, h2])
+    }
+
+    pub(super) fn mark(&self, id: &DriverCheckpointId) -> Mark {
+        id.packed().map_or_else(
+            || Mark::Digest(self.0.hash(id.to_string().as_bytes()).as_u128().to_ne_bytes()),
+            Mark::Id,
+        )
     }
 
     pub(super) fn turn(&self, id: &TurnId) -> TurnKey {

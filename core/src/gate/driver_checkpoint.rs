@@ -16,7 +16,7 @@ const UUID_BYTES: usize = 36;
 /// What a driver calls a checkpoint: 1 to 200 bytes without control characters, kept as they came.
 ///
 /// ULIDs (the local engine's), lower-case UUIDs and texts of up to 16 bytes (Fly's `v7`) take 16 bytes and no allocation;
-/// the gate remembers these for as long as it remembers the turn. Longer ones it only passes on.
+/// the gate remembers these for as long as it remembers the turn. Longer ones it passes on, and recognises by a digest.
 #[derive(Clone, PartialEq, Eq, Hash)]
 pub struct DriverCheckpointId(Form);
 
@@ -27,7 +27,7 @@ enum Form {
 }
 
 /// An id in 16 bytes.
-#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) enum PackedId {
     Ulid([u8; PACKED_BYTES]),
     Uuid([u8; PACKED_BYTES]),

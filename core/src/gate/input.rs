@@ -12,7 +12,8 @@ pub enum Input {
     /// The driver made the checkpoint of an attempt, whole and readable.
     ///
     /// Ignored for an attempt that is over, except that a late success is answered by
-    /// [`Output::DeleteLate`](super::Output::DeleteLate) once (G10).
+    /// [`Output::DeleteLate`](super::Output::DeleteLate) once (G10), as soon as no attempt is under way that may answer with the
+    /// same id, and only if no turn counts on a checkpoint of this id.
     Created {
         /// From [`Output::Start`](super::Output::Start).
         attempt: AttemptId,
@@ -47,6 +48,14 @@ pub enum Input {
     Forgotten {
         /// The sandbox.
         sandbox_id: SandboxId,
+    },
+    /// A checkpoint of the sandbox is gone: it was deleted by somebody else than the gate's host. The turns that counted on it are
+    /// protected no longer, and the next batch of each gets another, a late one (G9). Ignored for a checkpoint that is not known.
+    Deleted {
+        /// The sandbox.
+        sandbox_id: SandboxId,
+        /// What the driver called the checkpoint.
+        checkpoint_id: DriverCheckpointId,
     },
     /// Nothing but time passed: an [`Output::Timeout`](super::Output::Timeout) is due.
     Tick,

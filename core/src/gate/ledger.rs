@@ -6,11 +6,14 @@ use std::collections::HashMap;
 use std::hash::BuildHasherDefault;
 
 use super::digest::{AsIs, SandboxKey, TurnKey};
+use super::ghosts::Ghosts;
+use super::mark::Mark;
 use super::turn::{Tally, TurnRecord};
 use super::verdict::Cover;
 use crate::time::{Millis, MillisSpan};
 
-/// How many turns of a sandbox are remembered: the ones used last (G4). A seventh takes the place of the one unused longest.
+/// How many turns of a sandbox are remembered: the ones used last (G4). A seventh takes the place of the one unused longest, of
+/// which is then only remembered whether batches of it were let through unprotected ([`Ghosts`]).
 pub(super) const REMEMBERED_TURNS: usize = 6;
 
 /// How long a sandbox is remembered that nobody uses (G8).
@@ -31,17 +34,18 @@ const BETWEEN_SWEEPS: MillisSpan = MillisSpan::from_millis(60 * 60 * 1000);
 )]
 pub(super) struct Ledger(HashMap<SandboxKey, Box<Remembered>, BuildHasherDefault<AsIs>>);
 
-/// One sandbox: 224 bytes, beside its place in the map (29 to 58 bytes more, by how full that is).
+/// One sandbox: 240 bytes, beside its place in the map (29 to 58 bytes more, by how full that is).
 #[derive(Debug)]
 struct Remembered {
     last_used: Millis,
     /// The one used last comes first; free places are at the end.
     turns: [TurnRecord; REMEMBERED_TURNS],
+    ghosts: Ghosts,
 }
 
 impl Remembered {
     fn new(now: Millis) -> Self {
-        Self { last_used: now, turns: [TurnRecord::FREE; REMEMBERED_TURNS] }
+        Self { last_used: now, turns: [TurnRecord::FREE; REMEMBERED_TURNS], ghosts: Ghosts::default() }
     }
 
     fn expires(&self) -> Millis {
@@ -66,13 +70,20 @@ impl Remembered {
     /// Puts a turn in that has no place yet, as the one used last. What is unused longest falls out.
     fn put(&mut self, record: TurnRecord) {
         self.turns.rotate_right(1);
-        if let Some(place) = self.turns.first_mut() {
-            *place = record;
+        let Some(place) = self.turns.first_mut() else { return };
+        let displaced = std::mem::replace(place, record);
+        if displaced.ran_unprotected() {
+            self.ghosts.insert(displaced.key);
         }
     }
 
+    /// What a turn without a place has been through, as far as that is known.
+    fn tally_of_unknown(&self, turn: TurnKey) -> Tally {
+        if self.ghosts.may_have(turn) { Tally::RAN } else { Tally::default() }
+    }
+
     fn is_empty(&self) -> bool {
-        self.turns.iter().all(TurnRecord::is_free)
+        self.turns.iter().all(TurnRecord::is_free) && self.ghosts.is_empty()
     }
 }
 
@@ -106,17 +117,19 @@ impl Ledger {
 
     /// What the turn has been through.
     pub(super) fn tally(&mut self, sandbox: SandboxKey, turn: TurnKey, now: Millis) -> Tally {
-        self.sandbox(sandbox, now)
-            .and_then(|remembered| remembered.get(turn))
-            .map_or_else(Tally::default, |record| record.tally)
+        let Some(remembered) = self.sandbox(sandbox, now) else { return Tally::default() };
+        remembered.get(turn).map_or_else(|| remembered.tally_of_unknown(turn), |record| record.tally)
     }
 
     /// A batch runs, under the turn's checkpoint or without one.
     pub(super) fn pass(&mut self, sandbox: SandboxKey, turn: TurnKey, now: Millis) -> Option<Cover> {
-        let mut record = self
-            .sandbox(sandbox, now)
-            .and_then(|remembered| remembered.take(turn))
-            .unwrap_or_else(|| TurnRecord::uncovered(turn, Tally::default()));
+        let mut record = self.sandbox(sandbox, now).map_or_else(
+            || TurnRecord::uncovered(turn, Tally::default()),
+            |remembered| {
+                let unknown = TurnRecord::uncovered(turn, remembered.tally_of_unknown(turn));
+                remembered.take(turn).unwrap_or(unknown)
+            },
+        );
         let cover = record.cover();
         record.pass();
         self.put(sandbox, record, now);
@@ -128,7 +141,8 @@ impl Ledger {
     pub(super) fn take(&mut self, sandbox: SandboxKey, turn: TurnKey, now: Millis) -> Tally {
         let Some(remembered) = self.sandbox(sandbox, now) else { return Tally::default() };
         remembered.last_used = now;
-        remembered.take(turn).map_or_else(Tally::default, |record| record.tally)
+        let unknown = remembered.tally_of_unknown(turn);
+        remembered.take(turn).map_or(unknown, |record| record.tally)
     }
 
     /// Remembers a turn that has no record yet, as the one used last; its sandbox is in use as of now.
@@ -159,6 +173,17 @@ impl Ledger {
         let Some(mut record) = remembered.take(turn) else { return };
         record.release();
         self.put(sandbox, record, now);
+    }
+
+    /// A checkpoint of the sandbox is gone.
+    pub(super) fn uncover(&mut self, sandbox: SandboxKey, mark: Mark, now: Millis) {
+        let records = self.sandbox(sandbox, now).into_iter().flat_map(|remembered| &mut remembered.turns);
+        records.filter(|record| record.counts_on(mark)).for_each(TurnRecord::uncover);
+    }
+
+    /// Whether any turn counts on this checkpoint.
+    pub(super) fn counts_on(&self, mark: Mark) -> bool {
+        self.0.values().flat_map(|remembered| &remembered.turns).any(|record| record.counts_on(mark))
     }
 
     pub(super) fn forget(&mut self, sandbox: SandboxKey) {

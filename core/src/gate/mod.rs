@@ -6,11 +6,13 @@ mod deadline;
 mod digest;
 mod driver_checkpoint;
 mod error;
+mod ghosts;
 mod ids;
 mod input;
 mod json;
 mod lane;
 mod ledger;
+mod mark;
 mod output;
 mod reason;
 mod sorted;
@@ -29,6 +31,7 @@ pub use input::{Batch, Input};
 pub use json::{GateJsonError, WrongInput};
 use lane::{Aborted, Lane};
 use ledger::Ledger;
+use mark::{Answered, Held};
 pub use output::{Output, Start, TimeoutReason};
 pub use reason::{Outcome, Reason};
 use sorted::Sorted;
@@ -85,8 +88,9 @@ impl Default for GateOptions {
 ///
 /// - One attempt at a time on each sandbox; turns that wait for theirs start in the order of their coming (G4).
 /// - One checkpoint for each (sandbox, turn), unless the attempt failed, every batch that it let through was released, or
-///   the sandbox was restored (G1, G6, G8). A turn counts as new when it is not among the six of its sandbox that were
-///   used last, or the sandbox has been unused for 24 hours.
+///   the checkpoint was deleted or the sandbox restored (G1, G6, G8). A turn counts as new when it is not among the six of its
+///   sandbox that were used last, or the sandbox has been unused for 24 hours; only that it ran unprotected is remembered for
+///   24 hours, so that its checkpoint is then called late.
 /// - No batch waits longer than [`GateOptions::timeout`], queueing included (G5). The batches that wait for one attempt
 ///   share its end, but each leaves when its own limit is over. An attempt for which nobody waits any more is aborted.
 /// - A verdict says `protected` only if a checkpoint of this (sandbox, turn) is complete, and was complete before any batch
@@ -95,6 +99,8 @@ impl Default for GateOptions {
 ///   wait for a late one, and so does one that was skipped while the store was paused.
 /// - At most three failed attempts a turn (G6): then the turn's batches pass unprotected at once. The next turn tries anew.
 ///   An attempt that nobody waited for until a limit (all cancelled) did not fail.
+/// - No driver is asked to delete a checkpoint whose id a turn counts on, in whatever order the answers come (G10): that is
+///   known of every turn that is remembered, and of the last 1,024 successes.
 /// - A restore in the middle of an attempt makes its picture worthless: it counts for nothing, and the batches that wait
 ///   get another attempt within their limits.
 /// - At most 300 bytes for each remembered sandbox, and no allocation for a batch that is already covered (W8).
@@ -111,6 +117,9 @@ pub struct Gate {
     /// The attempts under way.
     attempts: Sorted<AttemptId, SandboxKey>,
     aborted: Aborted,
+    answered: Answered,
+    /// Late successes, in the order of their coming.
+    held: Vec<Held>,
     deadlines: Deadlines,
     next_sweep: Option<Millis>,
     outputs: VecDeque<Output>,
@@ -130,6 +139,8 @@ impl Gate {
             waiting: Sorted::default(),
             attempts: Sorted::default(),
             aborted: Aborted::default(),
+            answered: Answered::default(),
+            held: Vec::new(),
             deadlines: Deadlines::default(),
             next_sweep: None,
             outputs: VecDeque::new(),
@@ -164,8 +175,12 @@ impl Gate {
                 }
             }
             Input::Forgotten { sandbox_id } => self.forgotten(self.digests.sandbox(sandbox_id)),
+            Input::Deleted { sandbox_id, checkpoint_id } => {
+                self.deleted(self.digests.sandbox(sandbox_id), checkpoint_id);
+            }
             Input::Tick => {}
         }
+        self.delete_late();
         self.plan_sweep();
         Ok(())
     }
@@ -222,6 +237,7 @@ impl Gate {
         for sandbox in freed {
             self.start_next(sandbox);
         }
+        self.delete_late();
     }
 
     /// There is a sweep to come exactly when there is something to sweep.

@@ -1,5 +1,6 @@
 use super::digest::TurnKey;
 use super::driver_checkpoint::{DriverCheckpointId, PACKED_BYTES, PackedId};
+use super::mark::Mark;
 use super::verdict::Cover;
 
 /// How many attempts of a turn may fail before its batches no longer wait for one (G6).
@@ -16,6 +17,11 @@ impl Count {
 
     pub(super) fn add(&mut self, batches: usize) {
         self.0 = u8::try_from(batches).map_or(u8::MAX, |batches| self.0.saturating_add(batches));
+    }
+
+    /// Adds another count.
+    fn add_all(&mut self, other: Self) {
+        self.0 = self.0.saturating_add(other.0);
     }
 
     /// Takes one away, if there is one to take.
@@ -36,6 +42,9 @@ pub(super) struct Tally {
 }
 
 impl Tally {
+    /// Of a turn of which only that is known: batches were let through without a checkpoint, and nobody knows how many.
+    pub(super) const RAN: Self = Self { failures: 0, before: Count(u8::MAX) };
+
     pub(super) const fn exhausted(self) -> bool {
         self.failures >= MAX_FAILURES
     }
@@ -69,15 +78,37 @@ impl TurnRecord {
     }
 
     /// A turn whose checkpoint `under` batches were let through under: at least one.
-    pub(super) fn covered(key: TurnKey, tally: Tally, cover: &Cover, under: usize) -> Self {
+    pub(super) fn covered(
+        key: TurnKey,
+        tally: Tally,
+        cover: &Cover,
+        mark: Option<Mark>,
+        under: usize,
+    ) -> Self {
         let mut count = Count::default();
         count.add(under);
-        Self { key, tally, under: count, cover: PackedCover::of(cover) }
+        Self { key, tally, under: count, cover: PackedCover::of(cover, mark) }
+    }
+
+    /// Whether the turn counts on this checkpoint.
+    pub(super) fn counts_on(&self, mark: Mark) -> bool {
+        !self.under.is_zero() && self.cover.mark() == Some(mark)
+    }
+
+    /// The turn's checkpoint is gone: whoever ran under it now ran without one.
+    pub(super) fn uncover(&mut self) {
+        self.tally.before.add_all(self.under);
+        (self.under, self.cover) = (Count(0), PackedCover::NONE);
     }
 
     /// Whether it says nothing that an unknown turn would not.
     pub(super) fn is_free(&self) -> bool {
         self.under.is_zero() && self.tally == Tally::default()
+    }
+
+    /// Whether batches were let through before there was a checkpoint, or without one.
+    pub(super) fn ran_unprotected(&self) -> bool {
+        !self.tally.before.is_zero()
     }
 
     pub(super) fn cover(&self) -> Option<Cover> {
@@ -110,41 +141,50 @@ struct PackedCover {
     id: [u8; PACKED_BYTES],
 }
 
-// The tag's low five bits say what the bytes hold: nothing, a text of 1 to 16 bytes, a ULID or a UUID.
+// The tag's low five bits say what the bytes hold: nothing, a text of 1 to 16 bytes, a ULID, a UUID, or the digest of an id
+// that is too long to be remembered but has to be recognised.
 const ID_BITS: u8 = 0b1_1111;
 const NO_ID: u8 = 0;
 const ULID: u8 = 17;
 const UUID: u8 = 18;
+const DIGEST: u8 = 19;
 const LATE: u8 = 1 << 5;
 const PARTIAL: u8 = 1 << 6;
 
 impl PackedCover {
     const NONE: Self = Self { tag: NO_ID, id: [0; PACKED_BYTES] };
 
-    fn of(cover: &Cover) -> Self {
-        let packed = cover.checkpoint_id.as_ref().and_then(DriverCheckpointId::packed);
-        let (kind, id) = match packed {
+    fn of(cover: &Cover, mark: Option<Mark>) -> Self {
+        let (kind, id) = match mark {
             None => (NO_ID, [0; PACKED_BYTES]),
-            Some(PackedId::Short { length, bytes }) => (length, bytes),
-            Some(PackedId::Ulid(bytes)) => (ULID, bytes),
-            Some(PackedId::Uuid(bytes)) => (UUID, bytes),
+            Some(Mark::Id(PackedId::Short { length, bytes })) => (length, bytes),
+            Some(Mark::Id(PackedId::Ulid(bytes))) => (ULID, bytes),
+            Some(Mark::Id(PackedId::Uuid(bytes))) => (UUID, bytes),
+            Some(Mark::Digest(bytes)) => (DIGEST, bytes),
         };
         let late = if cover.late { LATE } else { 0 };
         let partial = if cover.partial { PARTIAL } else { 0 };
         Self { tag: kind | late | partial, id }
     }
 
-    fn unpack(self) -> Cover {
-        let packed = match self.tag & ID_BITS {
+    fn mark(self) -> Option<Mark> {
+        match self.tag & ID_BITS {
             NO_ID => None,
-            ULID => Some(PackedId::Ulid(self.id)),
-            UUID => Some(PackedId::Uuid(self.id)),
-            length => Some(PackedId::Short { length, bytes: self.id }),
-        };
+            ULID => Some(Mark::Id(PackedId::Ulid(self.id))),
+            UUID => Some(Mark::Id(PackedId::Uuid(self.id))),
+            DIGEST => Some(Mark::Digest(self.id)),
+            length => Some(Mark::Id(PackedId::Short { length, bytes: self.id })),
+        }
+    }
+
+    fn unpack(self) -> Cover {
         Cover {
             late: self.tag & LATE != 0,
             partial: self.tag & PARTIAL != 0,
-            checkpoint_id: packed.map(DriverCheckpointId::of_packed),
+            checkpoint_id: match self.mark() {
+                Some(Mark::Id(id)) => Some(DriverCheckpointId::of_packed(id)),
+                Some(Mark::Digest(_)) | None => None,
+            },
         }
     }
 }

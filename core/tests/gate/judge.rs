@@ -2,9 +2,10 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use turnback_core::{AttemptId, Output, Reason, Start, Verdict};
+use turnback_core::{AttemptId, DriverCheckpointId, Output, Reason, Start, Verdict};
 
-use super::life::{AttemptTruth, Life, SandboxTruth, Standing, State};
+use super::deletions::Deletions;
+use super::life::{AttemptTruth, Forgotten, Life, SandboxTruth, Standing, State};
 use super::plan::{Answer, BatchPlan, DAY, Fate, Kind, LIMIT};
 use super::world::{checkpoint_id, sandbox_id, turn_id};
 
@@ -17,10 +18,11 @@ pub(crate) enum Truth {
     Released { batch: u64 },
     Cancelled { batch: u64 },
     Restored { sandbox: usize },
+    Deleted { sandbox: usize, id: DriverCheckpointId },
 }
 
 #[derive(Debug)]
-struct BatchTruth {
+pub(super) struct BatchTruth {
     plan: BatchPlan,
     arrived: u64,
     waits: bool,
@@ -30,20 +32,19 @@ struct BatchTruth {
 
 #[derive(Debug, Default)]
 pub(crate) struct Judge {
-    now: u64,
-    order: u64,
-    sandboxes: BTreeMap<usize, SandboxTruth>,
-    batches: BTreeMap<u64, BatchTruth>,
-    attempts: BTreeMap<AttemptId, AttemptTruth>,
+    pub(super) now: u64,
+    pub(super) order: u64,
+    pub(super) sandboxes: BTreeMap<usize, SandboxTruth>,
+    pub(super) batches: BTreeMap<u64, BatchTruth>,
+    pub(super) attempts: BTreeMap<AttemptId, AttemptTruth>,
     /// The input whose outputs are being judged.
-    input: Option<Truth>,
+    pub(super) input: Option<Truth>,
     /// The attempt that this input settles, and whether it succeeded.
-    settles: Option<(AttemptId, bool)>,
+    pub(super) settles: Option<(AttemptId, bool)>,
     /// Whether it did not because the store is paused: no failure (C17).
-    paused: bool,
-    /// The late success that the driver must now be asked to delete.
-    must_delete: Option<AttemptId>,
-    created: usize,
+    pub(super) paused: bool,
+    pub(super) deletions: Deletions,
+    pub(super) created: usize,
 }
 
 impl Judge {
@@ -56,7 +57,7 @@ impl Judge {
     pub(crate) fn input(&mut self, now: u64, truth: Truth) {
         self.now = now;
         self.order += 1;
-        (self.settles, self.must_delete, self.created) = (None, None, 0);
+        (self.settles, self.created) = (None, 0);
         match &truth {
             Truth::Tick => {}
             Truth::Arrived { batch, plan } => self.arrived(*batch, plan),
@@ -65,8 +66,29 @@ impl Judge {
             // One that waits no more is left alone; `waits` and the reasons' checks see to that.
             Truth::Cancelled { .. } => {}
             Truth::Restored { sandbox } => self.restored(*sandbox),
+            Truth::Deleted { sandbox, id } => self.deleted(*sandbox, id),
         }
         self.input = Some(truth);
+    }
+
+    /// The id of the turn's checkpoint, if it has one.
+    pub(crate) fn standing_id(&self, sandbox: usize, turn: usize) -> Option<DriverCheckpointId> {
+        let standing = self.sandboxes.get(&sandbox)?.lives.get(&turn)?.standing?;
+        self.attempts[&standing.attempt].id.clone()
+    }
+
+    fn deleted(&mut self, place: usize, id: &DriverCheckpointId) {
+        self.deletions.gone(id);
+        let sandbox = self.sandboxes.get_mut(&place).unwrap();
+        let known = sandbox.surely_known(self.now);
+        for (turn, life) in &mut sandbox.lives {
+            let gone = |standing: &mut Standing| self.attempts[&standing.attempt].id.as_ref() == Some(id);
+            if life.standing.take_if(gone).is_some() {
+                // Of a covered turn that was forgotten nothing is known, not even its checkpoint.
+                life.ran_unprotected |= life.first_ran.is_some() && known.contains(turn);
+                life.passed_unprotected = true;
+            }
+        }
     }
 
     fn restored(&mut self, place: usize) {
@@ -88,9 +110,20 @@ impl Judge {
             if self.now - sandbox.perhaps_used >= DAY && sandbox.queue.is_empty() {
                 sandbox.lives.clear();
             }
-            let fuzzy = self.now - sandbox.surely_used >= DAY || sandbox.others_since(plan.turn) >= 6;
-            if let Some(life) = sandbox.lives.get_mut(&plan.turn).filter(|_| fuzzy && !waiting) {
-                life.may_be_forgotten = true;
+            let expired = self.now - sandbox.surely_used >= DAY;
+            let displaced = sandbox.others_since(plan.turn) >= 6;
+            for (&turn, life) in &mut sandbox.lives {
+                if sandbox.queue.contains(&turn) {
+                    continue;
+                }
+                let how = if expired {
+                    Forgotten::Expired
+                } else if displaced && turn == plan.turn {
+                    Forgotten::Displaced
+                } else {
+                    continue;
+                };
+                life.may_be_forgotten = Some(life.may_be_forgotten.map_or(how, |before| before.max(how)));
                 life.unsure = true;
             }
             sandbox.used(plan.turn);
@@ -110,17 +143,21 @@ impl Judge {
         match one.state {
             State::UnderWay => {
                 one.state = State::Over;
-                (one.partial, one.named) = (answer.partial, answer.named);
+                (one.partial, one.id) = (answer.partial, checkpoint_id(attempt, answer.name));
                 let sandbox = self.sandboxes.get_mut(&one.sandbox).unwrap();
                 assert_eq!(sandbox.under_way.take(), Some(attempt));
                 if one.epoch == sandbox.epoch {
                     self.settles = Some((attempt, answer.success));
+                    one.id.iter().filter(|_| answer.success).for_each(|id| self.deletions.succeeded(id));
                     self.paused = answer.paused();
                 }
             }
             State::Aborted => {
                 one.state = State::AbortedAnswered;
-                self.must_delete = (answer.success && answer.named).then_some(attempt);
+                if let Some(id) = checkpoint_id(attempt, answer.name).filter(|_| answer.success) {
+                    let under_way = self.under_way();
+                    self.deletions.late(attempt, id, under_way);
+                }
             }
             State::AbortedAnswered | State::Over => {}
         }
@@ -146,13 +183,27 @@ impl Judge {
             Output::Start(start) => self.start(start),
             Output::Verdict(verdict) => self.verdict(verdict),
             Output::Abort { attempt } => self.abort(*attempt),
-            Output::DeleteLate { attempt, checkpoint_id: id } => {
-                assert_eq!(self.must_delete.take(), Some(*attempt), "G10: not to be deleted");
-                assert_eq!(*id, checkpoint_id(*attempt));
-                self.attempts.get_mut(attempt).unwrap().deleted = true;
-            }
+            Output::DeleteLate { attempt, checkpoint_id: id } => self.deleted_late(*attempt, id),
             Output::Timeout { .. } | Output::Idle => {}
         }
+    }
+
+    fn deleted_late(&mut self, attempt: AttemptId, id: &DriverCheckpointId) {
+        let lives = self.sandboxes.values().flat_map(|sandbox| {
+            sandbox.surely_known(self.now).into_iter().filter_map(|turn| sandbox.lives.get(&turn))
+        });
+        assert!(!lives.into_iter().any(|life| self.counts_on(life, id)), "G10: it protects a turn");
+        let under_way = self.under_way();
+        self.deletions.asked(attempt, id, &under_way);
+    }
+
+    /// Whether a turn has a checkpoint of this id.
+    fn counts_on(&self, life: &Life, id: &DriverCheckpointId) -> bool {
+        life.standing.is_some_and(|one| self.attempts[&one.attempt].id.as_ref() == Some(id))
+    }
+
+    fn under_way(&self) -> BTreeSet<AttemptId> {
+        self.sandboxes.values().filter_map(|sandbox| sandbox.under_way).collect()
     }
 
     fn start(&mut self, start: &Start) {
@@ -165,9 +216,10 @@ impl Judge {
         assert_eq!(start.deadline.as_u64(), self.now + LIMIT, "G5");
         sandbox.under_way = Some(start.attempt);
         let life = sandbox.lives.entry(turn).or_default();
-        if life.may_be_forgotten {
-            *life = Life { unsure: true, ..Life::default() };
+        if let Some(how) = life.may_be_forgotten {
+            *life = life.forgotten(how);
         }
+        assert!(start.late || !life.ran_unprotected, "G6: late, and not called so");
         if let Some(standing) = life.standing.take() {
             assert!(standing.released, "G1: a second checkpoint of one turn");
         }
@@ -184,9 +236,8 @@ impl Judge {
             state: State::UnderWay,
             cost_a_limit: false,
             partial: false,
-            named: false,
+            id: None,
             completed: None,
-            deleted: false,
         };
         assert!(self.attempts.insert(start.attempt, began).is_none(), "an attempt's number is used twice");
     }
@@ -227,108 +278,17 @@ impl Judge {
             sandbox.queue.retain(|&turn| turn != plan.turn);
         }
         let life = sandbox.lives.entry(plan.turn).or_default();
-        if life.may_be_forgotten && !verdict.protected() {
-            *life = Life { unsure: true, ..Life::default() };
+        if let Some(how) = life.may_be_forgotten.take().filter(|_| !verdict.protected()) {
+            *life = life.forgotten(how);
         }
-        life.may_be_forgotten = false;
         life.passed_unprotected |= !verdict.protected();
         if !self.batches[&number].released {
             life.unreleased.insert(number);
         }
         if plan.fate == Fate::Runs && verdict.reason != Reason::Cancelled {
             life.first_ran.get_or_insert(self.order);
+            life.ran_unprotected |= !verdict.protected();
         }
-    }
-
-    fn check_reason(&mut self, verdict: &Verdict, plan: &BatchPlan, number: u64, at_once: bool) {
-        let skipped = match plan.kind {
-            Kind::FlagOff => Some(Reason::FlagOff),
-            Kind::Paused => Some(Reason::Paused),
-            Kind::NoDriver => Some(Reason::NoDriver),
-            Kind::NoTurn => Some(Reason::NoTurnId),
-            Kind::ReadOnly => Some(Reason::ReadOnly),
-            Kind::Ordinary => None,
-        };
-        if let Some(reason) = skipped {
-            assert_eq!(verdict.reason, reason, "G3, G7, G14, C17");
-            assert!(at_once, "a skipped batch waited");
-            return;
-        }
-        let sandbox = self.sandboxes.get_mut(&plan.sandbox).unwrap();
-        let under_way = sandbox.under_way.filter(|attempt| self.attempts[attempt].turn == plan.turn);
-        let life = sandbox.lives.entry(plan.turn).or_default();
-        match verdict.reason {
-            Reason::SameTurn => {
-                assert!(at_once && life.standing.is_some(), "G1: skipped without a checkpoint of the turn");
-                let all_released = life.unreleased.is_empty() && !life.unsure;
-                assert!(!all_released, "G8: the slot was not given back");
-            }
-            Reason::AttemptsExhausted => {
-                assert!(
-                    at_once && (life.failures >= 3 || life.unsure),
-                    "G1: a turn skipped for something else than its failures"
-                );
-            }
-            Reason::NewTurn | Reason::EarlierBatchesRan | Reason::SharedAttempt => {
-                let (attempt, success) = self.settles.expect("no attempt of the turn has ended");
-                let one = &self.attempts[&attempt];
-                assert!(
-                    success && (one.sandbox, one.turn) == (plan.sandbox, plan.turn),
-                    "G4: another turn's checkpoint"
-                );
-                self.created += 1;
-                assert_eq!(verdict.reason == Reason::SharedAttempt, self.created > 1, "G9: one is the first");
-            }
-            Reason::DriverFailed | Reason::Paused => {
-                assert_eq!(verdict.reason == Reason::Paused, self.paused, "C17: paused is no failure");
-                let (attempt, success) = self.settles.expect("no attempt of the turn has ended");
-                let one = &self.attempts[&attempt];
-                assert!(
-                    !success && (one.sandbox, one.turn) == (plan.sandbox, plan.turn),
-                    "G4: another turn's failure"
-                );
-            }
-            Reason::Queued => {
-                assert!(verdict.duration.as_u64() >= LIMIT && under_way.is_none(), "G5: not queued");
-            }
-            Reason::Unfinished => {
-                let attempt = self.attempts.get_mut(&under_way.expect("G5: it was queued")).unwrap();
-                attempt.cost_a_limit = true;
-            }
-            Reason::Cancelled => {
-                let cancelled = matches!(&self.input, Some(Truth::Cancelled { batch }) if *batch == number);
-                assert!(cancelled, "nobody cancelled it");
-            }
-            reason => panic!("{reason} for an ordinary batch"),
-        }
-    }
-
-    /// `protected` is never a lie (G9).
-    fn check_protection(&mut self, verdict: &Verdict, plan: &BatchPlan) {
-        let cover = verdict.cover.as_ref().unwrap();
-        let sandbox = self.sandboxes.get_mut(&plan.sandbox).unwrap();
-        let life = sandbox.lives.get_mut(&plan.turn).expect("protected, by what?");
-        if let Some((attempt, true)) = self.settles {
-            let one = self.attempts.get_mut(&attempt).unwrap();
-            let completed = *one.completed.get_or_insert(self.order);
-            if life.standing.is_none_or(|standing| standing.attempt != attempt) {
-                if !life.unsure {
-                    let ran_before = life.first_ran.is_some_and(|ran| ran < completed);
-                    assert!(cover.late || !ran_before, "G9: late, and not called so");
-                    assert!(!cover.late || life.passed_unprotected, "G6: called late for nothing");
-                }
-                let released = life.released_while_waiting;
-                life.standing = Some(Standing { attempt, late: cover.late, released });
-            }
-        }
-        let standing = life.standing.expect("G9: protected without a checkpoint");
-        let one = &self.attempts[&standing.attempt];
-        assert_eq!((one.sandbox, one.turn), (plan.sandbox, plan.turn), "G4: another turn's checkpoint");
-        assert!(one.completed.is_some() && !one.deleted, "G10: the checkpoint is not there");
-        assert_eq!(one.epoch, sandbox.epoch, "G8: the checkpoint is from before the restore");
-        assert_eq!(cover.late, standing.late, "G9");
-        assert_eq!(cover.partial, one.partial, "G9");
-        assert_eq!(cover.checkpoint_id, one.named.then(|| checkpoint_id(standing.attempt)), "G9");
     }
 
     fn waiting(&self, sandbox: usize, turn: usize) -> impl Iterator<Item = &BatchTruth> {
@@ -344,7 +304,12 @@ impl Judge {
         if let Some(Truth::Cancelled { batch }) = self.input {
             assert!(!self.batches[&batch].waits, "a batch waits though its caller gave up");
         }
-        assert_eq!(self.must_delete, None, "G10: the driver was not asked to delete a late success");
+        let under_way = self.under_way();
+        for id in self.deletions.due(&under_way) {
+            let mut lives = self.sandboxes.values().flat_map(|sandbox| sandbox.lives.values());
+            let counted_on = lives.any(|life| self.counts_on(life, &id));
+            assert!(counted_on, "G10: the driver was not asked to delete a late success");
+        }
         if let Some((attempt, success)) = self.settles {
             let one = &self.attempts[&attempt];
             assert_eq!(

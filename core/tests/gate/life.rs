@@ -2,7 +2,9 @@
 
 use std::collections::BTreeSet;
 
-use turnback_core::AttemptId;
+use turnback_core::{AttemptId, DriverCheckpointId};
+
+use super::plan::DAY;
 
 /// A turn, since its sandbox was last restored or it was forgotten.
 #[derive(Clone, Debug, Default)]
@@ -18,9 +20,29 @@ pub(crate) struct Life {
     /// Since it began to wait, a release came. Which batch it was for the gate cannot know.
     pub(crate) released_while_waiting: bool,
     /// By the documented bounds it may have been forgotten when this batch came, or not: its answer will tell.
-    pub(crate) may_be_forgotten: bool,
-    /// It was once in such doubt: what happened before is not held against the gate.
+    pub(crate) may_be_forgotten: Option<Forgotten>,
+    /// It was once in such doubt: how many attempts it had before, and which batches, is not held against the gate.
     pub(crate) unsure: bool,
+    /// A batch of it has really run without a checkpoint. That is never forgotten before a day has passed: its next checkpoint
+    /// must be called late.
+    pub(crate) ran_unprotected: bool,
+}
+
+impl Life {
+    /// What is left of it when the gate forgot it.
+    pub(crate) fn forgotten(&self, how: Forgotten) -> Self {
+        let ran_unprotected = self.ran_unprotected && how == Forgotten::Displaced;
+        Self { unsure: true, ran_unprotected, ..Self::default() }
+    }
+}
+
+/// Why the gate may have forgotten a turn.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Forgotten {
+    /// Six others were used since.
+    Displaced,
+    /// Its sandbox was unused for a day.
+    Expired,
 }
 
 /// The turn's checkpoint.
@@ -43,10 +65,10 @@ pub(crate) struct AttemptTruth {
     /// A batch waited for it until its limit.
     pub(crate) cost_a_limit: bool,
     pub(crate) partial: bool,
-    pub(crate) named: bool,
+    /// What the driver called the checkpoint.
+    pub(crate) id: Option<DriverCheckpointId>,
     /// By the order of things.
     pub(crate) completed: Option<u64>,
-    pub(crate) deleted: bool,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -77,6 +99,14 @@ impl SandboxTruth {
     pub(crate) fn used(&mut self, turn: usize) {
         self.recent.retain(|&one| one != turn);
         self.recent.push(turn);
+    }
+
+    /// The turns that the gate cannot have forgotten.
+    pub(crate) fn surely_known(&self, now: u64) -> BTreeSet<usize> {
+        let turns = self.recent.iter().rev().take(6).copied();
+        let doubtful =
+            |turn: &usize| self.lives.get(turn).is_some_and(|life| life.may_be_forgotten.is_some());
+        turns.filter(|turn| now - self.surely_used < DAY && !doubtful(turn)).collect()
     }
 
     /// How many other turns were used since this one was.

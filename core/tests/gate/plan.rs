@@ -16,6 +16,11 @@ pub(crate) struct Step {
 #[derive(Clone, Debug)]
 pub(crate) enum Act {
     Batch(BatchPlan),
+    /// The turn's checkpoint is deleted by somebody else, if it has one that has an id.
+    Delete {
+        sandbox: usize,
+        turn: usize,
+    },
     /// The sandbox is restored.
     Restore {
         sandbox: usize,
@@ -53,6 +58,17 @@ pub(crate) enum Fate {
     DeniedAfterArrival(u64),
 }
 
+/// What the driver calls the checkpoint.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Name {
+    /// It has no ids.
+    None,
+    /// As no other.
+    Own,
+    /// As all others that are called so: by their content, say, or by their turn. Too long to be remembered, or not.
+    Shared { long: bool },
+}
+
 /// How the driver answers an attempt.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Answer {
@@ -60,7 +76,7 @@ pub(crate) struct Answer {
     pub(crate) success: bool,
     /// Of a checkpoint; without one, that there is none because the store is paused (C17).
     pub(crate) partial: bool,
-    pub(crate) named: bool,
+    pub(crate) name: Name,
     /// Whether it gives up when told to.
     pub(crate) heeds_abort: bool,
     pub(crate) never: bool,
@@ -133,6 +149,7 @@ fn batch(sandboxes: usize, turns: usize) -> impl Strategy<Value = BatchPlan> {
 fn act(sandboxes: usize, turns: usize) -> impl Strategy<Value = Act> {
     prop_oneof![
         12 => batch(sandboxes, turns).prop_map(Act::Batch),
+        1 => (0..sandboxes, 0..turns).prop_map(|(sandbox, turn)| Act::Delete { sandbox, turn }),
         1 => (0..sandboxes).prop_map(|sandbox| Act::Restore { sandbox }),
     ]
 }
@@ -142,16 +159,20 @@ fn answer() -> impl Strategy<Value = Answer> {
         span(),
         prop::bool::weighted(0.6),
         any::<bool>(),
-        prop::bool::weighted(0.8),
+        prop_oneof![
+            1 => Just(Name::None),
+            3 => Just(Name::Own),
+            2 => any::<bool>().prop_map(|long| Name::Shared { long }),
+        ],
         any::<bool>(),
         prop::bool::weighted(0.1),
         prop::bool::weighted(0.1),
     )
-        .prop_map(|(latency, success, partial, named, heeds_abort, never, twice)| Answer {
+        .prop_map(|(latency, success, partial, name, heeds_abort, never, twice)| Answer {
             latency,
             success,
             partial,
-            named,
+            name,
             heeds_abort,
             never,
             twice,

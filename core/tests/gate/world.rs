@@ -8,7 +8,7 @@ use turnback_core::{
 };
 
 use super::judge::{Judge, Truth};
-use super::plan::{Act, Answer, BatchPlan, DAY, Fate, Kind, LIMIT, Plan};
+use super::plan::{Act, Answer, BatchPlan, DAY, Fate, Kind, LIMIT, Name, Plan};
 
 #[derive(Clone, Debug)]
 enum Event {
@@ -44,8 +44,14 @@ pub(crate) fn turn_id(turn: usize) -> TurnId {
     TurnId::new(format!("turn-{turn}")).unwrap()
 }
 
-pub(crate) fn checkpoint_id(attempt: AttemptId) -> DriverCheckpointId {
-    DriverCheckpointId::new(&format!("v{}", attempt.as_u64())).unwrap()
+pub(crate) fn checkpoint_id(attempt: AttemptId, name: Name) -> Option<DriverCheckpointId> {
+    let text = match name {
+        Name::None => return None,
+        Name::Own => format!("v{}", attempt.as_u64()),
+        Name::Shared { long: false } => "same".to_owned(),
+        Name::Shared { long: true } => "same".repeat(20),
+    };
+    Some(DriverCheckpointId::new(&text).unwrap())
 }
 
 impl World {
@@ -123,6 +129,11 @@ impl World {
                 let input = Input::Forgotten { sandbox_id: sandbox_id(sandbox) };
                 self.feed(Truth::Restored { sandbox }, &input);
             }
+            Event::Act(Act::Delete { sandbox, turn }) => {
+                let Some(id) = self.judge.standing_id(sandbox, turn) else { return };
+                let input = Input::Deleted { sandbox_id: sandbox_id(sandbox), checkpoint_id: id.clone() };
+                self.feed(Truth::Deleted { sandbox, id }, &input);
+            }
             Event::Answer { attempt, answer } => self.driver_answers(attempt, answer),
             Event::Release { batch } if self.judge.outlived(batch) => {}
             Event::Release { batch } => {
@@ -165,9 +176,9 @@ impl World {
     }
 
     fn driver_answers(&mut self, attempt: AttemptId, answer: Answer) {
-        let named = answer.named.then(|| checkpoint_id(attempt));
         let input = if answer.success {
-            Input::Created { attempt, checkpoint_id: named, partial: answer.partial }
+            let checkpoint_id = checkpoint_id(attempt, answer.name);
+            Input::Created { attempt, checkpoint_id, partial: answer.partial }
         } else if answer.paused() {
             Input::Paused { attempt }
         } else {

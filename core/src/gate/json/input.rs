@@ -32,6 +32,10 @@ pub(super) fn parse(text: &str) -> Result<Input, WrongInput> {
             turn_id: TurnId::new(fields.needed_text("turnId")?)?,
         },
         "forgotten" => Input::Forgotten { sandbox_id: fields.sandbox_id()? },
+        "deleted" => Input::Deleted {
+            sandbox_id: fields.sandbox_id()?,
+            checkpoint_id: fields.needed_text("checkpointId")?.try_into()?,
+        },
         "tick" => Input::Tick,
         other => return Err(WrongInput::Kind { given: excerpt(other) }),
     };

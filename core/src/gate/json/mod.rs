@@ -79,7 +79,9 @@ pub enum WrongInput {
         needed: &'static str,
     },
     /// There is no such type of input.
-    #[error("its type is batch, created, failed, cancelled, released, forgotten or tick, not {given}")]
+    #[error(
+        "its type is batch, created, failed, paused, cancelled, released, forgotten, deleted or tick, not {given}"
+    )]
     Kind {
         /// The type that was given, quoted and escaped.
         given: String,
