@@ -5,6 +5,8 @@
 //! fails itself only when the harness is broken, never because of what the engine did.
 
 mod budget;
+mod cut;
+mod disk;
 pub mod machine;
 pub mod methods;
 pub mod operation;

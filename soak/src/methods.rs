@@ -1,7 +1,9 @@
 //! The methods, one way of doing harm each.
 
+pub mod blocklog;
 pub mod errors;
 pub mod kill;
+pub mod power;
 
 use std::path::Path;
 
@@ -25,4 +27,6 @@ pub struct Method {
 pub const ALL: &[Method] = &[
     Method { name: "kill", about: "kill at every system call and at random times", run: kill::run },
     Method { name: "errors", about: "EIO, ENOSPC, EINTR, EMFILE at every system call", run: errors::run },
+    Method { name: "power", about: "power cuts on ext4 and XFS", run: power::run },
+    Method { name: "blocklog", about: "images of a disk that lost power", run: blocklog::run },
 ];

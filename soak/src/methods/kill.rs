@@ -321,7 +321,7 @@ fn random_times(program: &Path, under: Under, budget: Budget) -> Result<Outcome>
 }
 
 /// Lets `micros` go by without giving the processor away for longer than that.
-fn spin(micros: u64) {
+pub(crate) fn spin(micros: u64) {
     let until = std::time::Instant::now() + std::time::Duration::from_micros(micros);
     while std::time::Instant::now() < until {
         std::hint::spin_loop();
