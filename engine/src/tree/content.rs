@@ -7,6 +7,7 @@ use rayon::iter::{IntoParallelIterator, ParallelIterator};
 use rustix::fs::SeekFrom;
 use rustix::io::Errno;
 
+use super::mirror::{MirrorError, MirrorFile};
 use super::stat::Stat;
 use super::sys;
 use crate::context::Context;
@@ -39,6 +40,8 @@ pub(super) struct Read {
 pub(super) enum Failure {
     /// The file's own error.
     File(Errno),
+    /// The second tree cannot have it.
+    Mirror(Errno),
     /// The store's error, or the operation has to end.
     Fatal(Error),
 }
@@ -55,23 +58,47 @@ impl From<Errno> for Failure {
     }
 }
 
+impl From<MirrorError> for Failure {
+    fn from(error: MirrorError) -> Self {
+        match error {
+            MirrorError::Refused(errno) => Self::Mirror(errno),
+            MirrorError::Fatal(error) => Self::Fatal(error),
+        }
+    }
+}
+
+/// An open regular file that is read.
+pub(super) struct Source<'a> {
+    pub(super) fd: BorrowedFd<'a>,
+    /// Its twin in a second tree, which gets the same bytes.
+    pub(super) mirror: Option<&'a dyn MirrorFile>,
+    /// Whether several threads may read it at once.
+    pub(super) parallel: bool,
+}
+
 /// Reads an open regular file, whose state was `before` when it was opened, and stores its bytes.
 pub(super) fn read(
-    fd: BorrowedFd<'_>,
+    source: &Source<'_>,
     before: Stat,
     sink: &dyn Sink,
     ctx: &Context,
 ) -> Result<Read, Failure> {
     let mut attempt = 1;
     let mut before = before;
+    let fd = source.fd;
     loop {
         let clock = sys::file_clock();
-        let (content, size) = once(fd, &before, sink, ctx)?;
+        let young = is_young(before.ctime, clock);
+        if let Some(mirror) = source.mirror {
+            // What shares its blocks is frozen at once, what is read is not: only where the timestamps prove that both are the same.
+            mirror.begin(fd, before.size, !young && attempt < ATTEMPTS)?;
+        }
+        let (content, size) = once(source, &before, sink, ctx)?;
         let after = sys::stat_fd(fd)?;
         let mut stable = before.same_inode_state(&after) && size == after.size;
-        if stable && is_young(before.ctime, clock) {
+        if stable && young {
             // Two writes within one tick of the file clock share a timestamp, which then proves nothing: the bytes have to (P5).
-            let (again, _) = once(fd, &before, sink, ctx)?;
+            let (again, _) = once(&Source { mirror: None, ..*source }, &before, sink, ctx)?;
             stable = again == content && sys::stat_fd(fd)?.same_inode_state(&after);
         }
         if stable || attempt == ATTEMPTS {
@@ -89,27 +116,33 @@ fn is_young(ctime: Timestamp, clock: Timestamp) -> bool {
     ns(clock) - ns(ctime) <= TICK_NS
 }
 
-fn once(fd: BorrowedFd<'_>, stat: &Stat, sink: &dyn Sink, ctx: &Context) -> Result<(Content, u64), Failure> {
+fn once(source: &Source<'_>, stat: &Stat, sink: &dyn Sink, ctx: &Context) -> Result<(Content, u64), Failure> {
     ctx.check()?;
     if stat.size <= BLOB_MAX && !stat.may_have_holes() {
-        let (length, hash) = piece(fd, 0, stat.size, sink)?;
+        let (length, hash) = piece(source, 0, stat.size, sink)?;
         return Ok((Content::Blob(hash), length));
     }
     let mut segments = Vec::new();
     let mut at = 0;
     while at < stat.size {
-        let (data, hole) = next_data(fd, at, stat.size)?;
+        let (data, hole) = next_data(source.fd, at, stat.size)?;
         if data > at {
             segments.push(Segment::Hole { length: data - at });
             at = data;
         }
         // One large file must not keep a single thread busy.
-        let pieces = (0..(hole - at).div_ceil(Segment::MAX_DATA)).into_par_iter().map(|i| {
+        let places = 0..(hole - at).div_ceil(Segment::MAX_DATA);
+        let one = |i| {
             ctx.check()?;
             let start = at + i * Segment::MAX_DATA;
-            piece(fd, start, (hole - start).min(Segment::MAX_DATA), sink)
-        });
-        for (length, hash) in pieces.collect::<Result<Vec<_>, Failure>>()? {
+            piece(source, start, (hole - start).min(Segment::MAX_DATA), sink)
+        };
+        let pieces: Result<Vec<_>, Failure> = if source.parallel {
+            places.into_par_iter().map(one).collect()
+        } else {
+            places.map(one).collect()
+        };
+        for (length, hash) in pieces? {
             let wanted = (hole - at).min(Segment::MAX_DATA);
             if length > 0 {
                 segments.push(Segment::Data { length, hash });
@@ -125,9 +158,12 @@ fn once(fd: BorrowedFd<'_>, stat: &Stat, sink: &dyn Sink, ctx: &Context) -> Resu
 }
 
 /// Reads and stores one stretch; shorter than asked for only at the end of the file.
-fn piece(fd: BorrowedFd<'_>, offset: u64, length: u64, sink: &dyn Sink) -> Result<(u64, Hash), Failure> {
+fn piece(source: &Source<'_>, offset: u64, length: u64, sink: &dyn Sink) -> Result<(u64, Hash), Failure> {
     BUFFER.with_borrow_mut(|buffer| {
-        let bytes = read_range(fd, offset, length, buffer)?;
+        let bytes = read_range(source.fd, offset, length, buffer)?;
+        if let Some(mirror) = source.mirror {
+            mirror.write(bytes, offset)?;
+        }
         Ok((bytes.len() as u64, sink.put(bytes)?))
     })
 }

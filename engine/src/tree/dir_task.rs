@@ -11,12 +11,14 @@ use rustix::io::Errno;
 use super::content::Failure;
 use super::exclude::IgnoreChain;
 use super::list::{self, Slot};
+use super::mirror::{Mirror, MirrorError};
+use super::mirrored::{refused_directory, settled};
 use super::stat::Stat;
 use super::stat_cache::{self, CacheRef, Known, Listing, Record};
 use super::walk::Shared;
 use super::{sys, xattr};
 use crate::error::{Error, Result};
-use crate::model::{Entry, FileKind, Hash, Meta, Node, Reason, RelPath, Uncovered};
+use crate::model::{Entry, FileKind, Hash, Meta, Node, Reason, RelPath, Uncovered, Xattrs};
 
 /// A directory on its way through the walk.
 pub(super) struct Directory {
@@ -48,6 +50,8 @@ struct State {
     record: Option<Record>,
     /// The extended attributes, where the inode is not as the parent's record has it.
     xattrs: Option<Hash>,
+    /// The same by value, for a second tree.
+    wanted: Xattrs,
     same_inode: bool,
     contents: Contents,
 }
@@ -77,6 +81,25 @@ pub(super) struct Finished {
     same_xattrs: bool,
     /// Manifest, record and inode are as the parent's record has them.
     unchanged: bool,
+}
+
+impl State {
+    /// Settles the directory's twin in the second tree and takes over its state.
+    fn become_made(&mut self, shared: &Shared<'_>, mirror: &dyn Mirror, directory: &Directory) -> Result<()> {
+        let made = match mirror.settle(&directory.path, &self.stat.meta(), &self.wanted) {
+            Ok(made) => made,
+            Err(MirrorError::Fatal(error)) => return Err(error),
+            Err(MirrorError::Refused(errno)) => {
+                return Err(Error::io(format!("settling the copied directory `{}`", directory.path), errno));
+            }
+        };
+        let (meta, stat) = settled(shared, || directory.path.clone(), made, self.xattrs)?;
+        self.stat = stat;
+        self.xattrs = meta.xattrs;
+        self.trusted = mirror.is_trusted();
+        self.listing_trusted = self.trusted;
+        Ok(())
+    }
 }
 
 impl Directory {
@@ -190,10 +213,25 @@ fn enter<'s>(
         ignore_fingerprint: ignore.fingerprint(),
         record,
         xattrs: None,
+        wanted: Xattrs::default(),
         same_inode: false,
         contents: Contents::Same { changed: Vec::new() },
     };
-    let scan = list::Scan { shared, fd: fd.as_fd(), path: &directory.path, ignore: &ignore, clock };
+    let into = match shared.mirror.map(|mirror| mirror.directory(&directory.path)).transpose() {
+        Ok(into) => into,
+        Err(error) => {
+            refused_directory(shared, &directory.path, error)?;
+            return Ok(Some(ChildResult::Gone));
+        }
+    };
+    let scan = list::Scan {
+        shared,
+        fd: fd.as_fd(),
+        path: &directory.path,
+        ignore: &ignore,
+        clock,
+        into: into.as_deref(),
+    };
     let mut children = Vec::new();
     let unchanged = same_names && !shared.walk.strict && {
         let record = state.record.as_ref();
@@ -203,7 +241,14 @@ fn enter<'s>(
         children.clear();
         let slots = match scan.read_again(state.record.as_ref(), same_names) {
             Ok(slots) => slots,
-            Err(list::ListError::Listing(errno)) => return uncovered(shared, directory, errno).map(Some),
+            Err(list::ListError::Listing(errno)) => {
+                if let Some(mirror) = shared.mirror
+                    && let Err(error) = mirror.discard(&directory.path)
+                {
+                    refused_directory(shared, &directory.path, error)?;
+                }
+                return uncovered(shared, directory, errno).map(Some);
+            }
             Err(list::ListError::Fatal(error)) => return Err(error),
         };
         children.extend(slots.iter().enumerate().filter(|(_, s)| s.is_child()).map(|(i, _)| i));
@@ -217,9 +262,14 @@ fn enter<'s>(
     let known = directory.up.as_ref().and_then(|up| up.known);
     state.same_inode = known.is_some_and(|k| k.trusted && k.stat.same_inode_state(&state.stat));
     if !state.same_inode {
-        state.xattrs = match store_xattrs(shared, fd.as_fd()) {
-            Ok(xattrs) => xattrs,
-            Err(Failure::File(errno)) => {
+        let read = xattr::read(fd.as_fd()).map_err(Failure::from);
+        let stored = read.and_then(|xattrs| Ok((put_xattrs(shared, &xattrs)?, xattrs)));
+        state.xattrs = match stored {
+            Ok((hash, xattrs)) => {
+                state.wanted = xattrs;
+                hash
+            }
+            Err(Failure::File(errno) | Failure::Mirror(errno)) => {
                 // The directory is kept all the same, and what is missing is said.
                 let detail = Some(format!("extended attributes: {}", std::io::Error::from(errno)));
                 let path = directory.path.clone();
@@ -285,6 +335,9 @@ fn uncovered(shared: &Shared<'_>, directory: &Directory, errno: Errno) -> Result
     };
     let known = up.parent.held_fd().and_then(|fd| sys::stat_at(fd.as_fd(), &directory.name).ok());
     shared.uncovered(Uncovered { path: directory.path.clone(), reason, detail });
+    if shared.mirror.is_some() {
+        return Ok(ChildResult::Gone);
+    }
     let kind = known.map_or(FileKind::Directory, |st| st.kind());
     Ok(ChildResult::Uncovered(Entry {
         name: directory.name.as_bytes().into(),
@@ -362,11 +415,23 @@ fn place(slot: &mut Slot, result: ChildResult) {
 
 /// All children are there: makes the manifest and the cache record.
 fn finish(shared: &Shared<'_>, directory: &Directory) -> Result<Finished> {
-    let Some(state) = directory.state().take() else {
+    let Some(mut state) = directory.state().take() else {
         return Err(Error::io("completing a directory", Errno::INVAL));
     };
-    let State { stat, trusted, listing_trusted, ignore_fingerprint, record, xattrs, same_inode, contents } =
-        state;
+    if let Some(mirror) = shared.mirror {
+        state.become_made(shared, mirror, directory)?;
+    }
+    let State {
+        stat,
+        trusted,
+        listing_trusted,
+        ignore_fingerprint,
+        record,
+        xattrs,
+        wanted: _,
+        same_inode,
+        contents,
+    } = state;
     let mut finished = Finished {
         stat,
         trusted,
@@ -422,6 +487,10 @@ fn finish(shared: &Shared<'_>, directory: &Directory) -> Result<Finished> {
 
 /// Stores the extended attributes of an open path.
 pub(super) fn store_xattrs(shared: &Shared<'_>, fd: BorrowedFd<'_>) -> Result<Option<Hash>, Failure> {
-    let xattrs = xattr::read(fd)?;
+    Ok(put_xattrs(shared, &xattr::read(fd)?)?)
+}
+
+/// Stores extended attributes; no object where there are none.
+pub(super) fn put_xattrs(shared: &Shared<'_>, xattrs: &Xattrs) -> Result<Option<Hash>> {
     if xattrs.0.is_empty() { Ok(None) } else { Ok(Some(shared.walk.sink.put(&xattrs.encode())?)) }
 }

@@ -2,7 +2,7 @@
 
 use std::ffi::{CStr, CString};
 use std::mem::MaybeUninit;
-use std::os::fd::{AsFd, BorrowedFd};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
 use rayon::iter::{IndexedParallelIterator, IntoParallelIterator, ParallelIterator};
 use rustix::fs::RawDir;
@@ -11,6 +11,8 @@ use rustix::io::Errno;
 use super::content::{self, Failure};
 use super::dir_task::store_xattrs;
 use super::exclude::IgnoreChain;
+use super::mirror::MirrorDirectory;
+use super::mirrored::{examine_open, look_again};
 use super::stat::Stat;
 use super::stat_cache::{Known, Record};
 use super::sys;
@@ -67,6 +69,16 @@ pub(super) struct Scan<'a> {
     pub(super) ignore: &'a IgnoreChain,
     /// The file clock before anything was looked at.
     pub(super) clock: Timestamp,
+    /// The same directory of a second tree.
+    pub(super) into: Option<&'a dyn MirrorDirectory>,
+}
+
+/// What came of opening a name as a regular file.
+pub(super) enum Opened {
+    /// It is one.
+    File(OwnedFd, Stat),
+    /// It is not; whether the name is done with, or has to be looked at again.
+    Done(bool),
 }
 
 #[derive(Default)]
@@ -252,6 +264,11 @@ impl Scan<'_> {
         before: Option<(Known, &Entry)>,
         last: bool,
     ) -> Result<bool> {
+        if let Some(into) = self.into
+            && matches!(kind, FileKind::File | FileKind::Symlink | FileKind::Fifo)
+        {
+            return self.mirror_leaf(into, slot, stat, kind, last);
+        }
         let node = match kind {
             FileKind::Directory => {
                 slot.child = true;
@@ -262,9 +279,9 @@ impl Scan<'_> {
                 return Ok(true);
             }
             FileKind::File => return self.file(slot, &stat, last),
-            FileKind::Symlink => match rustix::fs::readlinkat(self.fd, &slot.name, Vec::new()) {
-                Ok(target) => Node::Symlink { target: target.into_bytes().into() },
-                Err(Errno::NOENT | Errno::INVAL) if !last => return Ok(false),
+            FileKind::Symlink => match self.target(slot, last) {
+                Ok(Some(target)) => Node::Symlink { target },
+                Ok(None) => return Ok(false),
                 Err(errno) => {
                     self.leave_out(slot, &stat, kind, errno)?;
                     return Ok(true);
@@ -284,30 +301,48 @@ impl Scan<'_> {
         Ok(true)
     }
 
-    fn file(&self, slot: &mut Slot, stat: &Stat, last: bool) -> Result<bool> {
+    /// The target of a link; `None` when it is none any more.
+    pub(super) fn target(&self, slot: &Slot, last: bool) -> std::result::Result<Option<Box<[u8]>>, Errno> {
+        match rustix::fs::readlinkat(self.fd, &slot.name, Vec::new()) {
+            Ok(target) => Ok(Some(target.into_bytes().into())),
+            Err(Errno::NOENT | Errno::INVAL) if !last => Ok(None),
+            Err(errno) => Err(errno),
+        }
+    }
+
+    pub(super) fn open_as_file(&self, slot: &mut Slot, stat: &Stat, last: bool) -> Result<Opened> {
         let too_large = self.shared.walk.rules.max_file_bytes.is_some_and(|max| stat.size > max);
         if too_large {
             self.set_uncovered(slot, stat, FileKind::File, Reason::TooLarge, None);
-            return Ok(true);
+            return Ok(Opened::Done(true));
         }
         let fd = match sys::open_file(self.fd, &slot.name) {
             Ok(fd) => fd,
             // Gone, or something else by now: look again.
-            Err(Errno::NOENT | Errno::LOOP | Errno::NXIO) if !last => return Ok(false),
+            Err(errno) if look_again(errno, last) => return Ok(Opened::Done(false)),
             Err(errno) => {
                 self.leave_out(slot, stat, FileKind::File, errno)?;
-                return Ok(true);
+                return Ok(Opened::Done(true));
             }
         };
-        let opened = sys::stat_fd(fd.as_fd()).map_err(|e| Error::io("examining an open file", e))?;
+        let opened = examine_open(fd.as_fd())?;
         if opened.kind() != FileKind::File {
             if last {
                 self.set_uncovered(slot, &opened, opened.kind(), Reason::Changing, None);
             }
-            return Ok(last);
+            return Ok(Opened::Done(last));
         }
+        Ok(Opened::File(fd, opened))
+    }
+
+    fn file(&self, slot: &mut Slot, stat: &Stat, last: bool) -> Result<bool> {
+        let (fd, opened) = match self.open_as_file(slot, stat, last)? {
+            Opened::File(fd, opened) => (fd, opened),
+            Opened::Done(done) => return Ok(done),
+        };
         let read = store_xattrs(self.shared, fd.as_fd()).and_then(|xattrs| {
-            content::read(fd.as_fd(), opened, self.shared.walk.sink, self.shared.walk.ctx)
+            let source = content::Source { fd: fd.as_fd(), mirror: None, parallel: true };
+            content::read(&source, opened, self.shared.walk.sink, self.shared.walk.ctx)
                 .map(|read| (read, xattrs))
         });
         match read {
@@ -320,7 +355,9 @@ impl Scan<'_> {
                 self.set(slot, read.stat, xattrs, node);
                 slot.now.trusted &= !read.changing;
             }
-            Err(Failure::File(errno)) => self.leave_out(slot, stat, FileKind::File, errno)?,
+            Err(Failure::File(errno) | Failure::Mirror(errno)) => {
+                self.leave_out(slot, stat, FileKind::File, errno)?;
+            }
             Err(Failure::Fatal(error)) => return Err(error),
         }
         Ok(true)
@@ -333,7 +370,7 @@ impl Scan<'_> {
         self.account(slot, &stat);
     }
 
-    fn account(&self, slot: &Slot, stat: &Stat) {
+    pub(super) fn account(&self, slot: &Slot, stat: &Stat) {
         let is_file = stat.kind() == FileKind::File;
         self.shared.count(1, if is_file { stat.size } else { 0 });
         // Links and pipes can have several names as well (input 12).
@@ -346,7 +383,7 @@ impl Scan<'_> {
         self.shared.collector.link(stat.dev, stat.ino, stat.nlink, self.path.join(name));
     }
 
-    fn set_uncovered(
+    pub(super) fn set_uncovered(
         &self,
         slot: &mut Slot,
         stat: &Stat,
@@ -362,14 +399,15 @@ impl Scan<'_> {
             uncovered: Some(reason),
             ..Known::default()
         };
-        slot.entry = Some(Entry {
+        // A second tree does not have it, and its picture says nothing of it.
+        slot.entry = self.into.is_none().then(|| Entry {
             name: slot.name.as_bytes().into(),
             meta: stat.meta(),
             node: Node::Uncovered { reason, kind },
         });
     }
 
-    fn leave_out(&self, slot: &mut Slot, stat: &Stat, kind: FileKind, errno: Errno) -> Result<()> {
+    pub(super) fn leave_out(&self, slot: &mut Slot, stat: &Stat, kind: FileKind, errno: Errno) -> Result<()> {
         let (reason, detail) = reason_of(errno)?;
         self.set_uncovered(slot, stat, kind, reason, detail);
         Ok(())

@@ -12,6 +12,7 @@ use rustix::io::Errno;
 use super::collect::{Collector, Totals};
 use super::dir_task::{self, Directory};
 use super::exclude::{IgnoreChain, Rules};
+use super::mirror::Mirror;
 use super::stat::Stat;
 use super::stat_cache::{CacheReader, CacheRef, CacheWriter};
 use super::sys;
@@ -78,6 +79,8 @@ fn open_directories() -> usize {
 
 pub(super) struct Shared<'a> {
     pub(super) walk: Walk<'a>,
+    /// Makes a second tree of what is read.
+    pub(super) mirror: Option<&'a dyn Mirror>,
     pub(super) collector: Collector,
     /// Timestamps younger than this before "now" are not trusted, in nanoseconds.
     pub(super) slack_ns: i64,
@@ -88,18 +91,32 @@ pub(super) struct Shared<'a> {
     pub(super) outcome: Mutex<Option<dir_task::Finished>>,
 }
 
-impl Walk<'_> {
+impl<'a> Walk<'a> {
     /// Walks on the threads of `pool`.
     ///
     /// # Errors
     /// `ABORTED`, `TIMED_OUT`, `TOO_BROAD`, the sink's errors, and the system's errors that concern the walk as a whole. Errors that
     /// concern one path make it uncovered instead.
     pub fn run(self, pool: &rayon::ThreadPool) -> Result<Walked> {
+        self.run_with(pool, None)
+    }
+
+    /// As [`Walk::run`], and makes a second tree of what is read; the picture is that of the second tree. The walk must have no cache:
+    /// what is not read cannot be made.
+    ///
+    /// # Errors
+    /// As [`Walk::run`], and those of the mirror that concern the work as a whole.
+    pub fn run_mirrored(self, pool: &rayon::ThreadPool, mirror: &'a dyn Mirror) -> Result<Walked> {
+        self.run_with(pool, Some(mirror))
+    }
+
+    fn run_with(self, pool: &rayon::ThreadPool, mirror: Option<&'a dyn Mirror>) -> Result<Walked> {
         let slack_ns = slack_of(&self.root);
         let cached = self.cache.map(|(_, at)| at);
         let root = self.root.try_clone().map_err(|e| Error::io("duplicating the root's descriptor", e))?;
         let shared = Shared {
             walk: self,
+            mirror,
             collector: Collector::default(),
             slack_ns,
             open: AtomicUsize::new(1),
@@ -212,6 +229,15 @@ impl Shared<'_> {
 /// How long timestamps stay doubtful: local file systems stamp with the kernel's coarse clock (at most 10 ms behind); others may
 /// have a clock of their own or seconds of granularity.
 fn slack_of(root: &OwnedFd) -> i64 {
+    if is_local(root) { LOCAL_SLACK_NS } else { 2_100_000_000 }
+}
+
+/// How far the file clock of a local file system can stand still, in nanoseconds.
+pub(crate) const LOCAL_SLACK_NS: i64 = 10_000_000;
+
+/// Whether a directory lies on a file system that stamps with the kernel's coarse clock.
+#[must_use]
+pub fn is_local(root: &OwnedFd) -> bool {
     const LOCAL: [u64; 7] = [
         0xef53,      // ext2, ext3, ext4
         0x5846_5342, // XFS
@@ -221,6 +247,5 @@ fn slack_of(root: &OwnedFd) -> i64 {
         0xf2f5_2010, // F2FS
         0x2fc1_2fc1, // ZFS
     ];
-    let local = rustix::fs::fstatfs(root).is_ok_and(|fs| LOCAL.contains(&(fs.f_type as u64)));
-    if local { 10_000_000 } else { 2_100_000_000 }
+    rustix::fs::fstatfs(root).is_ok_and(|fs| LOCAL.contains(&(fs.f_type as u64)))
 }

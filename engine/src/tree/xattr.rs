@@ -11,7 +11,7 @@ use crate::model::Xattrs;
 ///
 /// # Errors
 /// The system's error. An attribute that vanishes between listing and reading is left out.
-pub(super) fn read(fd: BorrowedFd<'_>) -> Result<Xattrs, Errno> {
+pub(crate) fn read(fd: BorrowedFd<'_>) -> Result<Xattrs, Errno> {
     let mut small = [0u8; 512];
     let list = match rustix::fs::flistxattr(fd, &mut small[..]) {
         Ok(0) => return Ok(Xattrs::default()),
