@@ -16,12 +16,12 @@ pub mod tree;
 
 pub use change::{Change, ChangeKind};
 pub use checkpoint::{
-    Checkpoint, Coverage, CreateRequest, DiffTo, Listed, Listing, Manager, OpenOptions, RollbackRequest,
-    UsageReport,
+    Checkpoint, Coverage, CreateRequest, DiffTo, Listed, Listing, MAX_LABEL_BYTES, Manager, OpenOptions,
+    PruneReport, PruneRequest, RollbackRequest, UsageReport,
 };
 pub use context::{Cancel, Context, OnProgress, Progress};
 pub use error::{Code, Error, Result};
 pub use model::{Reason, RelPath, Uncovered, escape};
 pub use report::{Conflict, RollbackReport};
 pub use restore::GitMode;
-pub use store::{Damaged, Durability, StoreLocation, VerifyReport};
+pub use store::{Damaged, Durability, OnFull, StoreLocation, VerifyReport};

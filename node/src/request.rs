@@ -35,7 +35,7 @@ impl NativeOpenOptions {
         };
         let durability =
             self.power_durability.map(|yes| if yes { Durability::Power } else { Durability::Process });
-        OpenOptions { store, durability, strict: self.strict }
+        OpenOptions { store, durability, strict: self.strict, ..OpenOptions::default() }
     }
 }
 

@@ -87,6 +87,14 @@ impl CacheFile {
         Appender(Mutex::new((base, Vec::new())))
     }
 
+    /// The bytes that [`CacheFile::commit`] adds to the store at most.
+    pub(super) fn adds(&self, appender: &Appender) -> u64 {
+        let new = appender.0.lock().unwrap_or_else(PoisonError::into_inner).1.len() as u64;
+        let length = self.head.as_ref().map_or(0, |(head, _)| head.length) + new;
+        let clean = self.head.as_ref().map_or(length, |(head, _)| head.clean_length);
+        if is_worth_compacting(length, clean) { new + length } else { new }
+    }
+
     /// Makes the new records count, as a mirror of `base`. The workspace's lock must be held.
     pub(super) fn commit(
         self,
@@ -125,8 +133,7 @@ impl CacheFile {
             clean_length,
             root: (root.offset, root.length),
         };
-        if head.length > SMALL
-            && head.length > head.clean_length.saturating_mul(3)
+        if is_worth_compacting(head.length, head.clean_length)
             && let Some(clean) = rewritten(&self.directory, &self.stem, &head, &file)?
         {
             head = clean;
@@ -150,14 +157,21 @@ impl CacheFile {
     }
 }
 
-/// Removes the caches that mirror a deleted checkpoint: names of files that only it had stand in them (C9).
+fn is_worth_compacting(length: u64, clean_length: u64) -> bool {
+    length > SMALL && length > clean_length.saturating_mul(3)
+}
+
+/// Removes the caches that mirror a deleted checkpoint: names of files that only it had stand in them (C9). Tells how many bytes that
+/// freed.
 ///
 /// # Errors
 /// The system's error.
-pub(super) fn forget_base(layout: &Layout, workspace: &str, base: CheckpointId) -> Result<()> {
+pub(super) fn forget_base(layout: &Layout, workspace: &str, base: CheckpointId) -> Result<u64> {
+    use std::os::unix::fs::MetadataExt;
     let directory = layout.workspace(workspace);
+    let mut freed = 0;
     let entries = match std::fs::read_dir(&directory) {
-        Err(e) if e.kind() == std::io::ErrorKind::NotFound => return Ok(()),
+        Err(e) if e.kind() == std::io::ErrorKind::NotFound => return Ok(0),
         other => other.map_err(|e| Error::io("listing the stat caches of a workspace", e))?,
     };
     for entry in entries {
@@ -169,10 +183,11 @@ pub(super) fn forget_base(layout: &Layout, workspace: &str, base: CheckpointId) 
         };
         for name in [&*name, &head.data] {
             let path = directory.join(name);
+            freed += std::fs::symlink_metadata(&path).map_or(0, |m| m.blocks() * 512);
             std::fs::remove_file(&path).map_err(|e| Error::io("forgetting a stat cache", e).at(&path))?;
         }
     }
-    Ok(())
+    Ok(freed)
 }
 
 /// A copy of the records that count, in a new file.

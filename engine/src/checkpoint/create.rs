@@ -1,5 +1,6 @@
 //! Taking a checkpoint: walk, store, publish.
 
+use std::collections::BTreeSet;
 use std::os::fd::OwnedFd;
 use std::sync::Arc;
 
@@ -7,6 +8,7 @@ use turnback_core::{CheckpointId, Millis, Phase, PlanId};
 
 use super::cache_file::{Appender, CacheFile};
 use super::manager::{Inner, Manager};
+use super::marks::check_label;
 use super::stage_names;
 use super::types::{Checkpoint, CreateRequest};
 use super::workspace::{Workspace, identity};
@@ -23,6 +25,7 @@ use crate::tree::{CacheWriter, Limits, Rules, Walk, Walked, lookup};
 const LISTED: usize = 100;
 
 /// What a new checkpoint is, apart from its content.
+#[derive(Clone)]
 pub(super) struct Purpose<'a> {
     pub(super) plan_id: &'a PlanId,
     pub(super) phase: Phase,
@@ -46,7 +49,7 @@ impl Manager {
     ///
     /// # Errors
     /// `NOT_FOUND`, `NOT_A_DIRECTORY`, `PERMISSION_DENIED` for the directory; `TOO_BROAD`, `STORE_NESTED`, `STORE_FORMAT`, `BUSY`,
-    /// `DISK_FULL`, `ABORTED`, `TIMED_OUT`, `IO`. Nothing is left behind and nothing is published then.
+    /// `STORE_FULL`, `DISK_FULL`, `ABORTED`, `TIMED_OUT`, `IO`. Nothing is left behind and nothing is published then.
     pub fn create(
         &self,
         directory: &std::path::Path,
@@ -63,11 +66,9 @@ impl Manager {
             exclude_ignored: request.exclude_ignored,
             max_file_bytes: request.max_file_bytes,
         };
-        let _workspace = inner.lock_workspace(&workspace, ctx)?;
-        let _store = inner.share_store(ctx)?;
-        let root = workspace.open()?;
+        check_label(request.label.as_deref())?;
+        let held = inner.lock_workspace(&workspace, ctx)?;
         let limits = Limits { max_files: request.max_files };
-        let taken = inner.take(&workspace, root, rules, limits, None, ctx)?;
         let purpose = Purpose {
             plan_id: &request.plan_id,
             phase: request.phase,
@@ -75,7 +76,15 @@ impl Manager {
             label: request.label,
             rollback_of: None,
         };
-        let published = inner.publish(&workspace, taken, purpose, ctx)?;
+        let published = inner.with_room(&BTreeSet::new(), ctx, || {
+            let _store = inner.share_store(ctx)?;
+            let taken = inner.take(&workspace, workspace.open()?, rules.clone(), limits, None, ctx)?;
+            inner.publish(&workspace, taken, purpose.clone(), ctx)
+        })?;
+        drop(held);
+        if matches!(published.parsed.phase, Phase::PreBatch | Phase::PreRollback) {
+            inner.retain(&BTreeSet::from([published.parsed.id]), ctx);
+        }
         Ok(Checkpoint::of(&published, inner.layout()))
     }
 }
@@ -102,7 +111,7 @@ impl Inner {
             cache.forget();
         }
         loop {
-            let draft = Draft::begin(self.layout(), &self.packs, self.durability)?;
+            let draft = Draft::begin(self.layout(), &self.packs, &self.budget, self.durability)?;
             let appender = cache.appender();
             let root = root.try_clone().map_err(|e| Error::io("duplicating the root's descriptor", e))?;
             let used_cache = cache.source().is_some();
@@ -179,7 +188,8 @@ impl Inner {
         let marks =
             purpose.label.map(|label| Marks { format: FORMAT_VERSION, label: Some(label), pinned: false });
         ctx.check()?;
-        draft.publish(id, &mut record, marks.as_ref())?;
+        // Taken until the stat cache is written as well.
+        let _room = draft.publish(id, &mut record, marks.as_ref(), cache.adds(&appender))?;
         self.packs.refresh()?;
         if let Some(root) = walked.cache {
             // The checkpoint is published: a cache that cannot be written costs time, not data.

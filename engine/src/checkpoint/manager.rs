@@ -1,7 +1,7 @@
 //! The manager: one per store and process, shared by all who use it.
 
 use std::path::Path;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
@@ -11,8 +11,8 @@ use super::workspace::Workspace;
 use crate::context::Context;
 use crate::error::{Code, Error, Result};
 use crate::store::{
-    Catalog, Durability, FileLock, Layout, LockKind, OpenedStore, PackSet, Patience, StoreLocation,
-    open_store, remove_tree,
+    Budget, Catalog, Durability, FileLock, Layout, LockKind, OnFull, OpenedStore, PackSet, Patience,
+    StoreLocation, open_store, remove_tree, share_store,
 };
 
 /// How a manager works.
@@ -24,9 +24,13 @@ pub struct OpenOptions {
     pub durability: Option<Durability>,
     /// Read every file at every checkpoint, whatever the timestamps say (input 49).
     pub strict: bool,
+    /// The most bytes that the store may ever hold; by default the smaller of 20 GiB and a fifth of its disk (C16).
+    pub max_bytes: Option<u64>,
+    /// What happens when a checkpoint does not fit.
+    pub on_full: OnFull,
 }
 
-/// How long an operation waits for another one on the same workspace, unless its deadline comes first.
+/// How long an operation waits for another one on the same workspace, unless its deadline comes first: `BUSY` then as well.
 pub(super) const WORKSPACE_PATIENCE: Duration = Duration::from_secs(10);
 /// How long an operation waits for the store: removals are short.
 pub(super) const STORE_PATIENCE: Duration = Duration::from_secs(30);
@@ -45,6 +49,9 @@ pub(super) struct Inner {
     pub(super) store: OpenedStore,
     pub(super) catalog: Catalog,
     pub(super) packs: PackSet,
+    pub(super) budget: Budget,
+    /// So many removals are let pile up before it is looked what nobody needs any more.
+    pub(super) pile: AtomicUsize,
     pub(super) durability: Durability,
     pub(super) strict: bool,
     pool: OnceLock<rayon::ThreadPool>,
@@ -55,7 +62,7 @@ impl Manager {
     /// Opens a store, making it when it is missing, and sweeps what dead processes left.
     ///
     /// # Errors
-    /// `STORE_UNSAFE`, `STORE_FORMAT`, `NOT_A_DIRECTORY`, `DISK_FULL`, `PERMISSION_DENIED`, `IO`.
+    /// `INVALID_ARGUMENT`, `STORE_UNSAFE`, `STORE_FORMAT`, `NOT_A_DIRECTORY`, `DISK_FULL`, `PERMISSION_DENIED`, `IO`.
     pub fn open(options: OpenOptions) -> Result<Self> {
         let store = open_store(&options.store)?;
         let layout = store.layout.clone();
@@ -64,7 +71,9 @@ impl Manager {
             inner: Arc::new(Inner {
                 store,
                 catalog: Catalog::new(layout.clone()),
-                packs: PackSet::new(layout),
+                packs: PackSet::new(layout.clone()),
+                budget: Budget::new(layout, options.max_bytes, options.on_full)?,
+                pile: AtomicUsize::new(super::prune::PILE),
                 durability,
                 strict: options.strict,
                 pool: OnceLock::new(),
@@ -134,12 +143,7 @@ impl Inner {
 
     /// Holds the store for reading or adding objects.
     pub(super) fn share_store(&self, ctx: &Context) -> Result<FileLock> {
-        let lock = FileLock::acquire(
-            &self.layout().store_lock(),
-            LockKind::Shared,
-            Patience::Wait(STORE_PATIENCE),
-            ctx,
-        )?;
+        let lock = share_store(self.layout(), Patience::Wait(STORE_PATIENCE), ctx)?;
         self.packs.refresh()?;
         Ok(lock)
     }
@@ -147,7 +151,17 @@ impl Inner {
     /// Holds a workspace alone.
     pub(super) fn lock_workspace(&self, workspace: &Workspace, ctx: &Context) -> Result<FileLock> {
         let path = self.layout().workspace_lock(workspace.id.as_str());
-        FileLock::acquire(&path, LockKind::Exclusive, Patience::Wait(WORKSPACE_PATIENCE), ctx)
+        FileLock::acquire(&path, LockKind::Exclusive, Patience::Wait(WORKSPACE_PATIENCE), ctx).map_err(
+            |error| {
+                // A deadline that passes here: nothing was slow but the other one, and that is what the caller has to know.
+                if !matches!(error.code(), Code::Busy | Code::TimedOut) {
+                    return error;
+                }
+                let tried = "the workspace is in use by another checkpoint or rollback";
+                Error::new(Code::Busy, tried, "try again when it is done; one that died frees it at once")
+                    .at(&workspace.path)
+            },
+        )
     }
 
     fn close(&self) -> Result<()> {

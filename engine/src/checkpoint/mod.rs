@@ -5,7 +5,9 @@ mod create;
 mod export;
 mod journal_file;
 mod manager;
+mod marks;
 mod pause;
+mod prune;
 mod query;
 mod rollback;
 mod stage_names;
@@ -13,6 +15,8 @@ mod types;
 mod workspace;
 
 pub use manager::{Manager, OpenOptions};
+pub use marks::MAX_LABEL_BYTES;
+pub use prune::{PruneReport, PruneRequest};
 pub use query::DiffTo;
 pub use rollback::RollbackRequest;
 pub use types::{Checkpoint, Coverage, CreateRequest, Listed, Listing, UsageReport};

@@ -2,9 +2,8 @@
 
 use turnback_core::{CheckpointId, SandboxId};
 
-use super::cache_file::forget_base;
 use super::create::now;
-use super::manager::{Inner, Manager, STORE_PATIENCE};
+use super::manager::{Inner, Manager};
 use super::stage_names;
 use super::types::{Checkpoint, Listed, Listing, UsageReport};
 use super::workspace::{Workspace, identity};
@@ -15,8 +14,7 @@ use crate::model::{
     Content, Node, Objects, Picture, RelPath, Segment, Sink, Uncovered, decode_segments, decode_uncovered,
 };
 use crate::store::{
-    FileLock, LockKind, Marks, Patience, Preview, Published, VerifyReport, collect, disk_usage,
-    freed_by_delete, verify, verify_kept_packs,
+    Marks, Preview, Published, VerifyReport, disk_usage, freed_by_delete, verify, verify_kept_packs,
 };
 use crate::tree::{Limits, Rules, changes, differences, lookup};
 
@@ -66,28 +64,6 @@ impl Manager {
     pub fn get(&self, id: CheckpointId) -> Result<Option<Checkpoint>> {
         let inner = self.open_inner()?;
         Ok(inner.catalog.get(id)?.map(|published| Checkpoint::of(&published, inner.layout())))
-    }
-
-    /// Deletes a checkpoint; what only it held is gone from the disk. `false` when there is none of that id.
-    ///
-    /// # Errors
-    /// `BUSY` when the store is in use all the time, `CORRUPT` when another checkpoint cannot be read (nobody knows then what it
-    /// needs), `STORE_FORMAT`, `IO`.
-    pub fn delete(&self, id: CheckpointId) -> Result<bool> {
-        let inner = self.open_inner()?;
-        inner.store.require_writable()?;
-        let ctx = Context::default();
-        let path = inner.layout().store_lock();
-        let _lock = FileLock::acquire(&path, LockKind::Exclusive, Patience::Wait(STORE_PATIENCE), &ctx)?;
-        if !inner.catalog.ids()?.contains(&id) {
-            return Ok(false);
-        }
-        let workspace = inner.catalog.get(id).ok().flatten().map(|c| c.parsed.sandbox_id.clone());
-        collect(inner.layout(), &inner.catalog, &inner.packs, Some(id), &ctx)?;
-        if let Some(workspace) = workspace {
-            forget_base(inner.layout(), workspace.as_str(), id)?;
-        }
-        Ok(true)
     }
 
     /// All uncovered paths of a checkpoint.
@@ -203,43 +179,12 @@ impl Manager {
         let _store = inner.share_store(&ctx)?;
         let root = inner.layout().root();
         let store_bytes = disk_usage(root)?;
-        let fs = rustix::fs::statvfs(root).map_err(|e| Error::io("examining the store's file system", e))?;
         let (all, _) = inner.catalog.all()?;
         Ok(UsageReport {
             store_bytes,
-            max_bytes: store_bytes.saturating_add(fs.f_bavail.saturating_mul(fs.f_frsize)),
+            max_bytes: inner.budget.cap(),
             checkpoints: freed_by_delete(inner.layout(), &inner.packs, &all, &ctx)?,
         })
-    }
-
-    /// Gives a checkpoint a name for people, or takes it away.
-    ///
-    /// # Errors
-    /// `NOT_FOUND`, `CORRUPT`, `IO`.
-    pub fn set_label(&self, id: CheckpointId, label: Option<&str>) -> Result<()> {
-        self.change_marks(id, |marks| marks.label = label.map(str::to_owned))
-    }
-
-    /// Pins a checkpoint, so that retention leaves it alone, or unpins it.
-    ///
-    /// # Errors
-    /// `NOT_FOUND`, `CORRUPT`, `IO`.
-    pub fn set_pinned(&self, id: CheckpointId, pinned: bool) -> Result<()> {
-        self.change_marks(id, |marks| marks.pinned = pinned)
-    }
-
-    fn change_marks(&self, id: CheckpointId, change: impl FnOnce(&mut Marks)) -> Result<()> {
-        let inner = self.open_inner()?;
-        inner.store.require_writable()?;
-        let ctx = Context::default();
-        let published = inner.catalog.require(id)?;
-        let workspace = Workspace::at(published.parsed.workspace.clone())?;
-        // Two who change the marks of one checkpoint must not lose one another's change.
-        let _workspace = inner.lock_workspace(&workspace, &ctx)?;
-        let _store = inner.share_store(&ctx)?;
-        let mut marks = inner.catalog.marks(id)?;
-        change(&mut marks);
-        inner.catalog.set_marks(id, &marks, inner.durability)
     }
 }
 

@@ -1,6 +1,6 @@
 //! Turning a workspace back: check, walk, plan, take the checkpoint that undoes it, apply (C5, C7, C8).
 
-use std::collections::{BTreeMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::os::fd::OwnedFd;
 use std::path::PathBuf;
 use std::time::Instant;
@@ -89,9 +89,19 @@ impl Manager {
             workspace.check_ancestors()?;
         }
         let _workspace = if request.dry_run { None } else { Some(inner.lock_workspace(&workspace, ctx)?) };
-        let _store = inner.share_store(ctx)?;
-        let mut report = inner.roll_back(&workspace, &then, &request, ctx)?;
-        inner.repeat_coverage(&then, &request, &mut report)?;
+        // Room for the checkpoint that undoes it is never made by the one that is restored.
+        let mut protected = BTreeSet::from([id]);
+        let mut report = inner.with_room(&protected, ctx, || {
+            let _store = inner.share_store(ctx)?;
+            inner.catalog.require(id)?;
+            let mut report = inner.roll_back(&workspace, &then, &request, ctx)?;
+            inner.repeat_coverage(&then, &request, &mut report)?;
+            Ok(report)
+        })?;
+        if let Some(undo) = report.undo_checkpoint_id {
+            protected.insert(undo);
+            inner.retain(&protected, ctx);
+        }
         report.duration = started.elapsed();
         Ok(report)
     }
@@ -326,11 +336,15 @@ impl Inner {
     ) -> Result<Applied> {
         let leftovers = stage_names::remembered(self.layout(), workspace)?;
         let stage_name = stage_names::remember(self.layout(), workspace, self.next_id()?, self.durability)?;
-        let stage = self.layout().tmp().join(format!("stage-{}", crate::store::random_name()?));
+        let name = format!("{}{}", crate::store::STAGE, crate::store::random_name()?);
+        let stage = self.layout().tmp().join(&name);
+        // What does not fit under the cap is staged in the workspace itself.
+        let room = self.budget.room(name);
+        let has_room = room.need(plan.staged_bytes()).is_ok();
         make_private(&stage)?;
         let options = ApplyOptions {
             pool: self.pool()?,
-            stage_in: Some(&stage),
+            stage_in: has_room.then_some(stage.as_path()),
             stage_name: &stage_name,
             leftovers: &leftovers,
             sync: self.durability == Durability::Power,

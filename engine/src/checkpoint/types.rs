@@ -140,7 +140,7 @@ pub struct Listing {
 pub struct UsageReport {
     /// Allocated bytes of the store.
     pub store_bytes: u64,
-    /// Free bytes of its file system plus what it holds: what it could grow to.
+    /// The cap: the most bytes that it may ever hold (C16).
     pub max_bytes: u64,
     /// For each checkpoint, the bytes that deleting it would free.
     pub checkpoints: Vec<(CheckpointId, u64)>,

@@ -130,8 +130,18 @@ impl Catalog {
     pub fn set_marks(&self, id: CheckpointId, marks: &Marks, durability: Durability) -> Result<()> {
         self.require(id)?;
         seal_short(marks)?;
+        let directory = self.layout.checkpoint(id);
+        if marks.label.is_none() && !marks.pinned {
+            // Taking marks away needs no room, so that a store that is full can be pruned again.
+            return match std::fs::remove_file(directory.join("marks")) {
+                Err(e) if e.kind() == std::io::ErrorKind::NotFound => Ok(()),
+                Err(e) => Err(Error::io("removing a label or a pin", e).at(&directory)),
+                Ok(()) if durability == Durability::Power => files::sync_directory(&directory),
+                Ok(()) => Ok(()),
+            };
+        }
         let tmp = self.layout.tmp().join(files::random_name()?);
-        files::write_sealed(&self.layout.checkpoint(id).join("marks"), &tmp, marks, durability)
+        files::write_sealed(&directory.join("marks"), &tmp, marks, durability)
     }
 
     /// Forgets a checkpoint that was deleted.

@@ -5,13 +5,14 @@ use std::path::PathBuf;
 
 use turnback_core::CheckpointId;
 
+use super::budget::{Budget, Room};
 use super::format::seal_short;
 use super::layout::Layout;
 use super::pack::PackWriter;
 use super::pack_set::PackSet;
 use super::record::{Marks, Record};
 use super::{files, index, manifest};
-use crate::error::{Error, Result};
+use crate::error::{Code, Error, Result};
 use crate::model::{Entry, Hash, Sink};
 
 /// What an acknowledged checkpoint survives.
@@ -30,31 +31,63 @@ pub struct Draft<'a> {
     layout: &'a Layout,
     packs: &'a PackSet,
     directory: PathBuf,
-    writer: PackWriter,
+    writer: Option<PackWriter<'a>>,
     durability: Durability,
     published: bool,
 }
+
+/// Room for what a checkpoint takes beside its pack and index: a directory, a record and marks with their blocks, names in other
+/// directories, the head of a stat cache.
+const BESIDE: u64 = 40 << 10;
 
 impl<'a> Draft<'a> {
     /// Starts a checkpoint. The store's lock must be held, so that no object goes away that the new checkpoint counts on.
     ///
     /// # Errors
-    /// The system's error.
-    pub fn begin(layout: &'a Layout, packs: &'a PackSet, durability: Durability) -> Result<Self> {
-        let directory = layout.tmp().join(files::random_name()?);
+    /// `STORE_FULL`, `DISK_FULL`, or the system's error.
+    pub fn begin(
+        layout: &'a Layout,
+        packs: &'a PackSet,
+        budget: &'a Budget,
+        durability: Durability,
+    ) -> Result<Self> {
+        let name = files::random_name()?;
+        let directory = layout.tmp().join(&name);
+        let room = budget.room(name);
+        room.need(BESIDE)?;
         files::make_directory(&directory)?;
-        let writer = PackWriter::new(directory.join("objects.pack"), durability == Durability::Power);
-        Ok(Self { layout, packs, directory, writer, durability, published: false })
+        let writer = PackWriter::new(directory.join("objects.pack"), durability == Durability::Power, room);
+        Ok(Self { layout, packs, directory, writer: Some(writer), durability, published: false })
+    }
+
+    fn writer(&self) -> Result<&PackWriter<'a>> {
+        self.writer
+            .as_ref()
+            .ok_or_else(|| Error::new(Code::Poisoned, "the checkpoint is published", "take another one"))
     }
 
     /// Writes pack, index and record, syncs them in this order, and makes the checkpoint visible: the rename is the commit point.
     ///
-    /// `record.stored_bytes` is filled in. Returns it.
+    /// `record.stored_bytes` is filled in. Returns the room that was taken, `beside` bytes of it for the caller.
     ///
     /// # Errors
-    /// When anything cannot be written: then nothing is published.
-    pub fn publish(mut self, id: CheckpointId, record: &mut Record, marks: Option<&Marks>) -> Result<u64> {
-        let (mut entries, length) = self.writer.finish()?;
+    /// `STORE_FULL` or `DISK_FULL`, or the system's error when anything cannot be written: then nothing is published.
+    pub fn publish(
+        mut self,
+        id: CheckpointId,
+        record: &mut Record,
+        marks: Option<&Marks>,
+        beside: u64,
+    ) -> Result<Room<'a>> {
+        let writer = self.writer()?;
+        let texts =
+            seal_short(record)?.len() + marks.map_or(Ok(0), |marks| seal_short(marks).map(|m| m.len()))?;
+        let needs = writer.needs() + texts as u64 + beside + BESIDE;
+        if writer.is_full() {
+            return Err(writer.room().refuse(needs));
+        }
+        writer.room().need(needs)?;
+        let (mut entries, length) = writer.finish()?;
         let mut stored = length;
         if !entries.is_empty() {
             let bytes = index::encode(&mut entries);
@@ -81,7 +114,10 @@ impl<'a> Draft<'a> {
             return Err(error);
         }
         self.published = true;
-        Ok(stored)
+        let writer = self.writer.take();
+        writer.map(PackWriter::into_room).ok_or_else(|| {
+            Error::new(Code::Poisoned, "the checkpoint was published before", "take another one")
+        })
     }
 
     fn file(&self, name: &str, bytes: &[u8]) -> Result<()> {
@@ -108,8 +144,9 @@ impl Drop for Draft<'_> {
 impl Sink for Draft<'_> {
     fn put(&self, bytes: &[u8]) -> Result<Hash> {
         let hash = Hash::of(bytes);
-        if self.writer.claim(hash) && !self.packs.contains(&hash) {
-            self.writer.append(hash, bytes)?;
+        let writer = self.writer()?;
+        if writer.claim(hash) && !self.packs.contains(&hash) {
+            writer.append(hash, bytes)?;
         }
         Ok(hash)
     }

@@ -1,222 +1,432 @@
-//! Deleting: takes a checkpoint out of the catalog, then removes what nobody reaches any more (C9). The bytes are really gone:
-//! their blocks are given back and what is left of them reads as zeros.
+//! Removing checkpoints and what nobody reaches any more (C9). The bytes are really gone: their blocks are given back and what is left
+//! of them reads as zeros.
+//!
+//! What is needed is found out while others go on working; the store is held alone only for steps that rename (C10), and each step
+//! first counts what was published since. So nothing goes that a checkpoint needs, published or being written (P8, input 55).
 
-use std::fs::File;
-use std::io::Write;
-use std::os::unix::fs::{FileExt, OpenOptionsExt};
-use std::path::Path;
-use std::sync::Arc;
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::path::PathBuf;
+use std::time::{Duration, Instant};
 
-use rustix::fs::FallocateFlags;
-use rustix::io::Errno;
 use turnback_core::CheckpointId;
 
+use super::budget::Budget;
 use super::catalog::{Catalog, Published};
-use super::index::IndexEntry;
 use super::layout::Layout;
-use super::pack_set::{Pack, PackSet};
-use super::reach::Reach;
-use super::{files, index};
+use super::lock::{FileLock, LockKind, Patience, StoreAlone, own_store, share_store};
+use super::pack_set::PackSet;
+use super::reach::{Owner, Reach};
+use super::shrink::{Leftover, Shrink};
+use super::usage::disk_usage;
+use super::{files, grave, keep};
 use crate::context::Context;
 use crate::error::{Code, Error, Result};
+use crate::model::Hash;
 
-/// Deletes a checkpoint (or, without one, only removes garbage). The store's lock must be held alone.
-///
-/// The order is: keep what others need, rename away (the commit point), remove. A crash before the rename changes nothing, one after
-/// it leaves garbage that the next call removes.
-///
-/// # Errors
-/// `CORRUPT` while another checkpoint is damaged, because nobody knows what that one needs; the system's error otherwise. A damaged
-/// checkpoint can always be deleted; what it shares with another damaged one goes with the last of them.
-pub fn collect(
-    layout: &Layout,
-    catalog: &Catalog,
-    packs: &PackSet,
-    delete: Option<CheckpointId>,
-    ctx: &Context,
-) -> Result<()> {
-    packs.refresh()?;
-    let (all, damaged) = catalog.all()?;
-    let others: Vec<_> = all.into_iter().filter(|c| Some(c.parsed.id) != delete).collect();
-    // A record that cannot be read says nothing of what it needs, and a manifest that cannot be read not all of it.
-    let found = match damaged.into_iter().find(|d| delete.is_none_or(|id| d.checkpoint_id != id.to_string()))
-    {
-        Some(other) => Err(Error::corrupt(other.reason)),
-        None => reachable(packs, &others, ctx),
-    };
-    let live = match found {
-        Ok(live) => Some(live),
-        Err(error) if error.code() == Code::Corrupt => {
-            refuse_unless_damaged(catalog, packs, delete, &error.to_string(), ctx)?;
-            tracing::warn!(%error, "a checkpoint is damaged; nothing is erased as long as it is there");
-            None
-        }
-        Err(error) => return Err(error),
-    };
-    let is_live = |entry: &IndexEntry| live.as_ref().is_none_or(|live| live.owners.contains_key(&entry.hash));
-    if let Some(id) = delete {
-        let directory = layout.checkpoint(id);
-        for pack in packs.all().iter().filter(|pack| pack.path.starts_with(&directory)) {
-            if pack.all().iter().any(is_live) {
-                // It lives on under a name of its own as long as others need it.
-                keep(layout, pack, id)?;
-            }
-        }
-        let grave = layout.tmp().join(files::random_name()?);
-        std::fs::rename(&directory, &grave)
-            .map_err(|e| Error::io("taking the checkpoint out of the catalog", e).at(&directory))?;
-        files::sync_directory(&layout.checkpoints())?;
-        catalog.forget(id);
-        if !files::exists(&layout.packs().join(format!("{id}.pack"))) {
-            empty(&grave.join("objects.pack"));
-        }
-        files::remove_tree(&grave)?;
-        packs.refresh()?;
-    }
-    for pack in packs.all() {
-        let (needed, dead): (Vec<_>, Vec<_>) = pack.all().into_iter().partition(is_live);
-        shrink(layout, &pack.path, needed, &dead)?;
-    }
-    packs.refresh()
+/// How long a step may hold the store alone before it lets others in.
+const STEP: Duration = Duration::from_millis(20);
+/// How long what was published since may be followed while the store is held alone.
+const CATCH_UP: Duration = Duration::from_millis(15);
+/// Who holds the store alone lets others in soon.
+const SHARE: Duration = Duration::from_secs(30);
+/// So many checkpoints leave the catalog in one step at most.
+const UNLISTED: usize = 16;
+/// So many bytes of new indexes are prepared at once.
+const PREPARED: u64 = 4 << 20;
+
+/// What a removal has to ask of those who know more than the store. Both are called while the store is held alone.
+pub struct Hooks<'a> {
+    /// Fails when a checkpoint must not go now.
+    pub may_go: &'a dyn Fn(&[CheckpointId]) -> Result<()>,
+    /// A checkpoint was taken out of the catalog: removes what else is kept of it and tells how many bytes that freed.
+    pub unlisted: &'a dyn Fn(&Published) -> Result<u64>,
 }
 
-/// A sound checkpoint is not deleted beside a damaged one: its bytes would stay, and it must not be said that they are gone (C9). A
-/// damaged one may go in any order.
-fn refuse_unless_damaged(
-    catalog: &Catalog,
-    packs: &PackSet,
-    delete: Option<CheckpointId>,
-    why: &str,
-    ctx: &Context,
-) -> Result<()> {
-    let Some(id) = delete else { return Ok(()) };
-    let sound = match catalog.get(id) {
-        Ok(Some(checkpoint)) => Reach::new(packs, ctx).add(&checkpoint, 0).is_ok(),
-        _ => false,
-    };
-    if !sound {
-        return Ok(());
-    }
-    Err(Error::new(
-        Code::Corrupt,
-        format!("another checkpoint is damaged, so that nobody knows which data it needs: {why}"),
-        "delete the damaged one first; `turnback verify` names it",
-    ))
+/// What a removal did.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Removed {
+    /// The checkpoints that are gone, in the order in which they went.
+    pub deleted: Vec<CheckpointId>,
+    /// Bytes that the disk got back.
+    pub freed_bytes: u64,
 }
 
-fn reachable<'a>(packs: &'a PackSet, checkpoints: &[Arc<Published>], ctx: &'a Context) -> Result<Reach<'a>> {
-    let mut reach = Reach::new(packs, ctx);
-    for checkpoint in checkpoints {
-        // One owner for all: it only matters that there is one.
-        reach.add(checkpoint, 0)?;
-    }
-    Ok(reach)
+/// The one who removes: one for each store at any time.
+#[derive(Debug)]
+pub struct Collector<'a> {
+    layout: &'a Layout,
+    catalog: &'a Catalog,
+    packs: &'a PackSet,
+    budget: &'a Budget,
+    patience: Patience,
+    ctx: &'a Context,
+    _alone: FileLock,
 }
 
-/// Gives a pack and its index second names outside the checkpoint that is about to go.
-fn keep(layout: &Layout, pack: &Pack, id: CheckpointId) -> Result<()> {
-    let base = layout.packs().join(id.to_string());
-    for extension in ["pack", "index"] {
-        let from = pack.path.with_extension(extension);
-        let to = base.with_extension(extension);
-        match std::fs::hard_link(&from, &to) {
-            Ok(()) => {}
-            Err(e) if e.kind() == std::io::ErrorKind::AlreadyExists => {}
-            Err(e) => return Err(Error::io("keeping a pack that others need", e).at(&from)),
+/// What each checkpoint needs, so that it is known what goes with it.
+pub struct Marked<'a> {
+    reach: Reach<'a>,
+    /// In which order checkpoints would go. The owner of an object is 0 when one of the others needs it, else one more than the place of
+    /// the last one here that does.
+    order: Vec<CheckpointId>,
+    known: BTreeSet<CheckpointId>,
+    /// The first of `order` that are there.
+    found: BTreeMap<CheckpointId, std::sync::Arc<Published>>,
+    /// Checkpoints, as owners, of which something cannot be read.
+    damaged: BTreeMap<usize, String>,
+    frees: Vec<u64>,
+}
+
+impl Marked<'_> {
+    /// The bytes that each checkpoint of the order frees when those before it have gone.
+    #[must_use]
+    pub fn frees(&self) -> &[u64] {
+        &self.frees
+    }
+
+    /// Why nothing can be freed when the first `count` go: one that stays is damaged, and nobody knows what it needs.
+    #[must_use]
+    pub fn obstacle(&self, count: usize) -> Option<&str> {
+        self.damaged.iter().find(|(place, _)| **place == 0 || **place > count).map(|(_, why)| why.as_str())
+    }
+
+    fn is_live(&self, count: usize, hash: &Hash) -> bool {
+        match self.reach.owners.get(hash) {
+            Some(Owner::One(place)) => *place == 0 || *place > count,
+            Some(Owner::Shared) => true,
+            None => false,
         }
     }
-    files::sync_directory(&layout.packs())
 }
 
-/// Removes the dead objects of a pack: first from the index, then their bytes.
-fn shrink(layout: &Layout, path: &Path, mut needed: Vec<IndexEntry>, dead: &[IndexEntry]) -> Result<()> {
-    if dead.is_empty() {
-        return Ok(());
+impl<'a> Collector<'a> {
+    /// Becomes the one who removes. No lock of the store may be held.
+    ///
+    /// # Errors
+    /// `BUSY` while another one removes, `ABORTED`, `TIMED_OUT`.
+    pub fn begin(
+        layout: &'a Layout,
+        catalog: &'a Catalog,
+        packs: &'a PackSet,
+        budget: &'a Budget,
+        patience: Patience,
+        ctx: &'a Context,
+    ) -> Result<Self> {
+        let alone = FileLock::acquire(&layout.removal_lock(), LockKind::Exclusive, patience, ctx)?;
+        Ok(Self { layout, catalog, packs, budget, patience, ctx, _alone: alone })
     }
-    let index_path = path.with_extension("index");
-    if needed.is_empty() {
-        empty(path);
-        for path in [&index_path, path] {
-            match std::fs::remove_file(path) {
-                // An index may have been lost before.
-                Err(e) if e.kind() != std::io::ErrorKind::NotFound => {
-                    return Err(Error::io("removing a pack", e).at(path));
+
+    fn share(&self) -> Result<FileLock> {
+        let lock = share_store(self.layout, Patience::Wait(SHARE), self.ctx)?;
+        self.packs.refresh()?;
+        Ok(lock)
+    }
+
+    fn own(&self) -> Result<StoreAlone> {
+        own_store(self.layout, self.patience, self.ctx)
+    }
+
+    /// Finds out what goes with the checkpoints of `order` if they go in this order. Others go on working meanwhile.
+    ///
+    /// # Errors
+    /// `BUSY`, `ABORTED`, `TIMED_OUT`, or the system's error. Damage is part of the result.
+    pub fn mark(&self, order: &[CheckpointId]) -> Result<Marked<'a>> {
+        let _shared = self.share()?;
+        let (all, broken) = self.catalog.all()?;
+        let mut marked = Marked {
+            reach: Reach::first(self.packs, self.ctx),
+            order: order.to_vec(),
+            // What is published from now on is none of these, and counts later.
+            known: all.iter().map(|c| c.parsed.id).collect(),
+            found: BTreeMap::new(),
+            damaged: BTreeMap::new(),
+            frees: vec![0; order.len()],
+        };
+        let places: BTreeMap<_, _> = order.iter().enumerate().map(|(place, id)| (*id, place + 1)).collect();
+        let place_of = |id: &CheckpointId| places.get(id).copied().unwrap_or(0);
+        for one in broken {
+            let id: Option<CheckpointId> = one.checkpoint_id.parse().ok();
+            marked.known.extend(id);
+            marked.damaged.entry(id.map_or(0, |id| place_of(&id))).or_insert(one.reason);
+        }
+        let mut by_place: Vec<_> = all.into_iter().map(|c| (place_of(&c.parsed.id), c)).collect();
+        // Those that stay first, then from the last one to go to the first one.
+        by_place.sort_by_key(|(place, _)| if *place == 0 { 0 } else { usize::MAX - place });
+        for (place, checkpoint) in by_place {
+            match marked.reach.add(&checkpoint, place) {
+                Err(error) if error.code() == Code::Corrupt => {
+                    let why = format!("checkpoint {}: {error}", checkpoint.parsed.id);
+                    marked.damaged.entry(place).or_insert(why);
                 }
-                _ => {}
+                other => other?,
+            }
+            if place > 0 {
+                let directory = self.layout.checkpoint(checkpoint.parsed.id);
+                let files = ["record", "marks"].map(|name| disk_usage(&directory.join(name)));
+                let [record, marks] = files;
+                marked.frees[place - 1] = record? + marks?;
+                marked.found.insert(checkpoint.parsed.id, checkpoint);
             }
         }
-        return Ok(());
-    }
-    let tmp = layout.tmp().join(files::random_name()?);
-    let bytes = index::encode(&mut needed);
-    let write = || -> Result<()> {
-        let mut file = files::create_file(&tmp)?;
-        file.write_all(&bytes).map_err(|e| Error::io("writing an index", e).at(&tmp))?;
-        file.sync_all().map_err(|e| Error::io("syncing an index", e).at(&tmp))?;
-        std::fs::rename(&tmp, &index_path).map_err(|e| Error::io("publishing an index", e).at(&index_path))
-    };
-    match write().inspect_err(|_| files::remove_leftover(&tmp)) {
-        // No room for a second index (C16): the new one, which is shorter, goes over the old one. Should that be cut short, the
-        // index is rebuilt from the pack, in which nothing was erased yet.
-        Err(error) if error.code() == Code::DiskFull => overwrite(&index_path, &bytes)?,
-        other => other?,
-    }
-    let file = std::fs::OpenOptions::new()
-        .write(true)
-        .open(path)
-        .map_err(|e| Error::io("opening a pack", e).at(path))?;
-    for (offset, length) in merge(dead) {
-        erase(&file, offset, length).map_err(|e| Error::io("erasing deleted data", e).at(path))?;
-    }
-    file.sync_data().map_err(|e| Error::io("syncing a pack", e).at(path))
-}
-
-/// Replaces the bytes of an index in place.
-fn overwrite(path: &Path, bytes: &[u8]) -> Result<()> {
-    let write = || -> std::io::Result<()> {
-        let file = std::fs::OpenOptions::new().write(true).open(path)?;
-        file.write_all_at(bytes, 0)?;
-        file.set_len(bytes.len() as u64)?;
-        file.sync_all()
-    };
-    write().map_err(|e| Error::io("rewriting an index in place", e).at(path))
-}
-
-/// Gives the blocks of a pack back before its name goes: another process may still have it open, and would keep them (F40).
-fn empty(path: &Path) {
-    let flags = rustix::fs::OFlags::NOFOLLOW | rustix::fs::OFlags::NONBLOCK;
-    let file = std::fs::OpenOptions::new().write(true).custom_flags(flags.bits().cast_signed()).open(path);
-    // There may be none, or something else in its place: the removal that follows says so if it matters.
-    if let Err(error) =
-        file.and_then(|file| if file.metadata()?.is_file() { file.set_len(0) } else { Ok(()) })
-    {
-        tracing::debug!(%error, "a pack is not emptied before it is removed");
-    }
-}
-
-/// Neighbouring payloads as one range; the frame headers between them stay, so that the pack can still be read frame by frame.
-fn merge(dead: &[IndexEntry]) -> Vec<(u64, u64)> {
-    let mut ranges: Vec<_> = dead.iter().map(|e| (e.offset, u64::from(e.stored))).collect();
-    ranges.sort_unstable();
-    ranges.retain(|r| r.1 > 0);
-    ranges
-}
-
-/// Gives the blocks of a range back; where the file system cannot, overwrites it with zeros.
-fn erase(file: &File, offset: u64, length: u64) -> std::io::Result<()> {
-    let flags = FallocateFlags::PUNCH_HOLE | FallocateFlags::KEEP_SIZE;
-    match rustix::fs::fallocate(file, flags, offset, length) {
-        Ok(()) => Ok(()),
-        Err(Errno::OPNOTSUPP | Errno::NOSYS) => {
-            let zeros = vec![0; 1 << 16];
-            let mut at = 0;
-            while at < length {
-                let n = (length - at).min(zeros.len() as u64);
-                file.write_all_at(&zeros[..n as usize], offset + at)?;
-                at += n;
+        for (hash, owner) in &marked.reach.owners {
+            if let Owner::One(place @ 1..) = owner {
+                marked.frees[place - 1] += self.packs.stored_length(hash);
             }
-            Ok(())
         }
-        Err(e) => Err(e.into()),
+        Ok(marked)
+    }
+
+    /// Removes the first `count` checkpoints of the order, and everything that nobody needs.
+    ///
+    /// A crash before a checkpoint's rename changes nothing, one after it leaves garbage that the next call removes.
+    ///
+    /// # Errors
+    /// `CORRUPT` when one that stays is damaged and a sound one is to go: its bytes would stay, and it must not be said that they are gone.
+    /// Damaged ones may go in any order; what they share with others that are damaged goes with the last of them. `BUSY`, `ABORTED`,
+    /// `TIMED_OUT` (some may be gone then), or the system's error.
+    pub fn remove(&self, mut marked: Marked<'_>, count: usize, hooks: &Hooks<'_>) -> Result<Removed> {
+        let mut removed = Removed::default();
+        let doomed: VecDeque<_> = marked.order.iter().take(count).copied().collect();
+        let obstacle = marked.obstacle(count).map(str::to_owned);
+        if let Some(why) = &obstacle {
+            let is_sound = |(place, id): (usize, &CheckpointId)| {
+                marked.found.contains_key(id) && !marked.damaged.contains_key(&(place + 1))
+            };
+            if doomed.iter().enumerate().any(is_sound) {
+                return Err(Error::new(
+                    Code::Corrupt,
+                    format!("another checkpoint is damaged, so that nobody knows which data it needs: {why}"),
+                    "delete the damaged one first; `turnback verify` names it",
+                ));
+            }
+            tracing::warn!(why, "a checkpoint is damaged; nothing is erased as long as it is there");
+        }
+        self.remove_second_names()?;
+        let is_blocked = obstacle.is_some();
+        self.unlist_all(&mut marked, count, is_blocked, doomed, hooks, &mut removed)?;
+        if !is_blocked {
+            self.shrink_all(&mut marked, count, &mut removed)?;
+            keep::forget_removed(self.layout)?;
+        }
+        self.packs.refresh()?;
+        Ok(removed)
+    }
+
+    /// Takes checkpoints out of the catalog without looking who needs their objects: their packs stay until the next removal, so that it
+    /// costs a few renames. The store is held alone once, for a moment.
+    ///
+    /// # Errors
+    /// `BUSY`, `DISK_FULL`, or the system's error; some may be gone then.
+    pub fn unlist(&self, ids: &[CheckpointId], hooks: &Hooks<'_>) -> Result<Removed> {
+        self.remove_second_names()?;
+        let mut removed = Removed::default();
+        let mut graves = Vec::new();
+        let ids = &ids[..ids.len().min(UNLISTED)];
+        let done = {
+            let _alone = self.own()?;
+            ids.iter()
+                .try_for_each(|&id| {
+                    keep::note_removed(self.layout, id).and_then(|()| keep::keep(self.layout, id))
+                })
+                .and_then(|()| self.unlist_some(ids, hooks, &mut removed, &mut graves))
+        };
+        let _shared = self.share()?;
+        self.bury(graves, &mut removed)?;
+        done.map(|_| removed)
+    }
+
+    fn unlist_all(
+        &self,
+        marked: &mut Marked<'_>,
+        count: usize,
+        is_blocked: bool,
+        mut doomed: VecDeque<CheckpointId>,
+        hooks: &Hooks<'_>,
+        removed: &mut Removed,
+    ) -> Result<()> {
+        while !doomed.is_empty() {
+            let mut graves = Vec::new();
+            {
+                let Some(_alone) = self.own_up_to_date(marked)? else { continue };
+                let ids: Vec<_> = doomed.iter().take(UNLISTED).copied().collect();
+                for &id in &ids {
+                    let directory = self.layout.checkpoint(id);
+                    let packs = self.packs.all();
+                    let own = packs.iter().filter(|pack| pack.path.starts_with(&directory));
+                    let mut objects = own.flat_map(|pack| pack.all());
+                    // It lives on under a name of its own as long as others need any of it.
+                    if objects.any(|entry| is_blocked || marked.is_live(count, &entry.hash)) {
+                        keep::keep(self.layout, id)?;
+                    }
+                }
+                let done = self.unlist_some(&ids, hooks, removed, &mut graves)?;
+                doomed.drain(..done);
+            }
+            let _shared = self.share()?;
+            self.bury(graves, removed)?;
+        }
+        Ok(())
+    }
+
+    /// Takes checkpoints out of the catalog, as long as the step may last, and tells how many. What others need of them must have a name
+    /// of its own already. The store must be held alone.
+    fn unlist_some(
+        &self,
+        ids: &[CheckpointId],
+        hooks: &Hooks<'_>,
+        removed: &mut Removed,
+        graves: &mut Vec<PathBuf>,
+    ) -> Result<usize> {
+        (hooks.may_go)(ids)?;
+        // Before the renames, so that no power cut takes the first name and not the second one.
+        files::sync_directory(&self.layout.packs())?;
+        let until = Instant::now() + STEP;
+        for (place, &id) in ids.iter().enumerate() {
+            if place > 0 && Instant::now() >= until {
+                return Ok(place);
+            }
+            let directory = self.layout.checkpoint(id);
+            if !files::exists(&directory) {
+                continue;
+            }
+            let published = self.catalog.get(id).ok().flatten();
+            let grave = grave::name(self.layout)?;
+            std::fs::rename(&directory, &grave)
+                .map_err(|e| Error::io("taking the checkpoint out of the catalog", e).at(&directory))?;
+            graves.push(grave);
+            self.catalog.forget(id);
+            removed.deleted.push(id);
+            if let Some(published) = published {
+                removed.freed_bytes += (hooks.unlisted)(&published)?;
+            }
+        }
+        Ok(ids.len())
+    }
+
+    /// A removal that was killed may have given a pack its second name and not taken the first one away.
+    fn remove_second_names(&self) -> Result<()> {
+        let second = keep::second_names(self.layout)?;
+        if second.is_empty() {
+            return Ok(());
+        }
+        let _alone = self.own()?;
+        for path in second {
+            grave::bury(&path)?;
+        }
+        Ok(())
+    }
+
+    /// Removes what was renamed away, once that is sure to survive a power cut.
+    fn bury(&self, graves: Vec<PathBuf>, removed: &mut Removed) -> Result<()> {
+        if graves.is_empty() {
+            return Ok(());
+        }
+        files::sync_directory(&self.layout.checkpoints())?;
+        for grave in graves {
+            removed.freed_bytes += grave::bury(&grave)?;
+        }
+        Ok(())
+    }
+
+    fn shrink_all(&self, marked: &mut Marked<'_>, count: usize, removed: &mut Removed) -> Result<()> {
+        let mut todo: VecDeque<PathBuf> = {
+            let _shared = self.share()?;
+            keep::remove_orphans(self.layout)?;
+            for pack in self.packs.all() {
+                if let Some(leftover) = Leftover::of_killed(&pack.path, &pack.all())? {
+                    removed.freed_bytes += leftover.erase()?;
+                }
+            }
+            self.packs.all().iter().map(|pack| pack.path.clone()).collect()
+        };
+        while !todo.is_empty() {
+            let mut prepared = self.prepare(marked, count, &mut todo)?;
+            if prepared.is_empty() {
+                continue;
+            }
+            let mut swapped = Vec::new();
+            let mut directories = BTreeSet::new();
+            if let Some(_alone) = self.own_up_to_date(marked)? {
+                let until = Instant::now() + STEP;
+                while let Some(shrink) = prepared.pop() {
+                    if shrink.revived(|hash| marked.is_live(count, hash)) {
+                        prepared.push(shrink);
+                        break;
+                    }
+                    directories.extend(shrink.path().parent().map(std::path::Path::to_owned));
+                    swapped.extend(shrink.swap(self.layout)?);
+                    if Instant::now() >= until {
+                        break;
+                    }
+                }
+            }
+            let _shared = self.share()?;
+            for directory in directories {
+                files::sync_directory(&directory)?;
+            }
+            for leftover in swapped {
+                removed.freed_bytes += leftover.erase()?;
+            }
+            todo.extend(prepared.iter().map(|shrink| shrink.path().to_owned()));
+        }
+        Ok(())
+    }
+
+    /// Prepares new indexes for some of the packs, and drops those from the list that have nothing dead.
+    fn prepare(
+        &self,
+        marked: &mut Marked<'_>,
+        count: usize,
+        todo: &mut VecDeque<PathBuf>,
+    ) -> Result<Vec<Shrink>> {
+        let _shared = self.share()?;
+        self.catch_up(marked, self.ctx)?;
+        let packs: BTreeMap<_, _> =
+            self.packs.all().into_iter().map(|pack| (pack.path.clone(), pack)).collect();
+        let mut prepared = Vec::new();
+        let mut bytes = 0;
+        while bytes < PREPARED
+            && let Some(path) = todo.pop_front()
+        {
+            self.ctx.check()?;
+            let Some(pack) = packs.get(&path) else { continue };
+            let all = pack.all().into_iter();
+            let (needed, dead): (Vec<_>, Vec<_>) = all.partition(|entry| marked.is_live(count, &entry.hash));
+            if !dead.is_empty() {
+                bytes += 4096 + needed.len() as u64 * 48;
+                prepared.push(Shrink::prepare(self.layout, self.budget, &path, needed, dead)?);
+            }
+        }
+        Ok(prepared)
+    }
+
+    /// Holds the store alone when everything that was published is counted; `None` when that takes longer than a step may: then it was
+    /// counted while others went on, and it has to be tried again.
+    fn own_up_to_date(&self, marked: &mut Marked<'_>) -> Result<Option<StoreAlone>> {
+        let alone = self.own()?;
+        self.packs.refresh()?;
+        let soon = Context { deadline: Some(Instant::now() + CATCH_UP), ..Context::default() };
+        match self.catch_up(marked, &soon) {
+            Ok(()) => Ok(Some(alone)),
+            Err(error) if error.code() == Code::TimedOut => {
+                drop(alone);
+                let _shared = self.share()?;
+                self.catch_up(marked, self.ctx)?;
+                Ok(None)
+            }
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Counts what was published since. The store's lock must be held.
+    fn catch_up(&self, marked: &mut Marked<'_>, ctx: &Context) -> Result<()> {
+        for id in self.catalog.ids()? {
+            if marked.known.insert(id)
+                && let Some(published) = self.catalog.get(id)?
+            {
+                marked.reach.begin(&published, 0);
+            }
+        }
+        marked.reach.finish(ctx)
     }
 }

@@ -34,10 +34,19 @@ pub(super) struct Index {
     buckets: Box<[OnceLock<Box<[IndexEntry]>>]>,
 }
 
+/// How many bytes an index of so many entries takes.
+pub(super) fn encoded_length(entries: usize) -> u64 {
+    if entries == 0 { 0 } else { (HEADER + (8 << bits_for(entries)) + entries * ENTRY) as u64 }
+}
+
+fn bits_for(entries: usize) -> u8 {
+    (entries / 128).checked_ilog2().map_or(0, |b| (b + 1).min(16)) as u8
+}
+
 /// The bytes of an index; sorts the entries.
 pub(super) fn encode(entries: &mut [IndexEntry]) -> Vec<u8> {
     entries.sort_unstable();
-    let bits = (entries.len() / 128).checked_ilog2().map_or(0, |b| (b + 1).min(16)) as u8;
+    let bits = bits_for(entries.len());
     let mut body = Vec::with_capacity(entries.len() * ENTRY);
     let mut table = Vec::new();
     let mut rest = &*entries;

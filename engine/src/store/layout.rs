@@ -65,6 +65,25 @@ impl Layout {
         self.locks().join("store")
     }
 
+    /// What whoever comes to the store holds for a moment, and whoever wants it alone closes for a moment: the directory of the
+    /// checkpoints itself. A lock on a directory needs no file, so that it works on a full disk.
+    #[must_use]
+    pub fn door(&self) -> PathBuf {
+        self.checkpoints()
+    }
+
+    /// Exclusive for the one who removes checkpoints or objects: the directory of the kept packs itself.
+    #[must_use]
+    pub fn removal_lock(&self) -> PathBuf {
+        self.packs()
+    }
+
+    /// Exclusive while somebody measures the store and takes room in it: the directory of temporary files itself.
+    #[must_use]
+    pub fn budget_lock(&self) -> PathBuf {
+        self.tmp()
+    }
+
     /// Exclusive for whoever works on a workspace.
     #[must_use]
     pub fn workspace_lock(&self, workspace: &str) -> PathBuf {

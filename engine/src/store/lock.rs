@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 use rustix::fs::FlockOperation;
 use rustix::io::Errno;
 
+use super::layout::Layout;
 use crate::context::Context;
 use crate::error::{Code, Error, Result};
 
@@ -58,11 +59,57 @@ impl FileLock {
             let waited = started.elapsed();
             match patience {
                 Patience::Wait(limit) if waited < limit => {
-                    std::thread::sleep(pause.min(limit - waited));
+                    // Not beyond the deadline: the answer has to come in time (C12).
+                    let left = ctx.deadline.map_or(limit, |at| at.saturating_duration_since(Instant::now()));
+                    std::thread::sleep(pause.min(limit - waited).min(left));
                     pause = (pause * 2).min(Duration::from_millis(10));
                 }
                 _ => return Err(busy()),
             }
+        }
+    }
+}
+
+/// How long the door stays closed for others while somebody who wants the store alone waits for them to leave (C10).
+const DOOR_CLOSED: Duration = Duration::from_millis(25);
+
+/// Holds the store for reading or adding objects, together with others.
+///
+/// # Errors
+/// As [`FileLock::acquire`].
+pub fn share_store(layout: &Layout, patience: Patience, ctx: &Context) -> Result<FileLock> {
+    // Who wants the store alone closes the door for moments, so that a stream of others cannot keep it out for ever.
+    let _door = FileLock::acquire(&layout.door(), LockKind::Shared, patience, ctx)?;
+    FileLock::acquire(&layout.store_lock(), LockKind::Shared, patience, ctx)
+}
+
+/// The store held alone; nobody else reads, adds or removes objects.
+#[derive(Debug)]
+pub struct StoreAlone {
+    _store: FileLock,
+    _door: FileLock,
+}
+
+/// Holds the store alone. Waits for all others, but lets new ones in between: those who come never wait for those who work.
+///
+/// # Errors
+/// As [`FileLock::acquire`].
+pub fn own_store(layout: &Layout, patience: Patience, ctx: &Context) -> Result<StoreAlone> {
+    let started = Instant::now();
+    let left = || match patience {
+        Patience::Try => Duration::ZERO,
+        Patience::Wait(limit) => limit.saturating_sub(started.elapsed()),
+    };
+    loop {
+        let door = FileLock::acquire(&layout.door(), LockKind::Exclusive, Patience::Wait(left()), ctx)?;
+        let wait = Patience::Wait(left().min(DOOR_CLOSED));
+        match FileLock::acquire(&layout.store_lock(), LockKind::Exclusive, wait, ctx) {
+            Ok(store) => return Ok(StoreAlone { _store: store, _door: door }),
+            Err(error) if error.code() == Code::Busy && !left().is_zero() => {
+                drop(door);
+                std::thread::sleep(left().min(DOOR_CLOSED));
+            }
+            Err(error) => return Err(error),
         }
     }
 }

@@ -1,12 +1,15 @@
 //! The snapshot store: content-addressed objects in packs, one pack and one record for each checkpoint. `docs/format.md` draws it.
 
+mod budget;
 mod catalog;
 mod draft;
 mod ephemeral;
 mod files;
 mod format;
 mod gc;
+mod grave;
 mod index;
+mod keep;
 mod layout;
 mod lock;
 mod manifest;
@@ -15,18 +18,22 @@ mod pack;
 mod pack_set;
 mod reach;
 mod record;
+mod shrink;
 mod suspects;
 mod usage;
 mod verify;
 
+pub(crate) use budget::STAGE;
+pub use budget::{Budget, Held, MAX_DEFAULT_CAP, MIN_CAP, OnFull, Room, needed_bytes};
 pub use catalog::{Catalog, Damaged, Published};
 pub use draft::{Draft, Durability, Preview};
 pub(crate) use files::{create_file, make_directory, open_file, read_file};
 pub use files::{random_name, remove_tree, sync_directory, write_sealed};
 pub use format::{FORMAT_VERSION, seal, unseal};
-pub use gc::collect;
+pub use gc::{Collector, Hooks, Marked, Removed};
+pub use keep::removed_since;
 pub use layout::Layout;
-pub use lock::{FileLock, LockKind, Patience};
+pub use lock::{FileLock, LockKind, Patience, StoreAlone, own_store, share_store};
 pub use open::{OpenedStore, StoreLocation, open_store, unsafe_ancestor};
 pub use pack_set::PackSet;
 pub use record::{

@@ -4,8 +4,8 @@ use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
 use super::layout::Layout;
-use super::lock::{FileLock, LockKind, Patience};
-use super::{ephemeral, files};
+use super::lock::{FileLock, LockKind, Patience, own_store};
+use super::{ephemeral, files, grave};
 use crate::context::Context;
 use crate::error::{Code, Error, Result};
 use crate::store::{Durability, FORMAT_VERSION};
@@ -264,23 +264,17 @@ pub(super) fn sweep(layout: &Layout) -> Result<()> {
         return Ok(());
     }
     let ctx = Context::default();
-    let lock = FileLock::acquire(&layout.store_lock(), LockKind::Exclusive, Patience::Try, &ctx);
-    let _lock = match lock {
-        Ok(lock) => lock,
+    // Who removes leaves things there between two steps.
+    let locks = FileLock::acquire(&layout.removal_lock(), LockKind::Exclusive, Patience::Try, &ctx)
+        .and_then(|removal| own_store(layout, Patience::Try, &ctx).map(|alone| (removal, alone)));
+    let _locks = match locks {
+        Ok(locks) => locks,
         // Somebody is at work; the next open sweeps.
         Err(error) if error.code() == Code::Busy => return Ok(()),
         Err(error) => return Err(error),
     };
     for name in files::names(&layout.tmp())? {
-        let path = layout.tmp().join(name);
-        let removed = match std::fs::symlink_metadata(&path) {
-            Ok(metadata) if metadata.is_dir() => files::remove_tree(&path),
-            Ok(_) => {
-                std::fs::remove_file(&path).map_err(|e| Error::io("removing a temporary file", e).at(&path))
-            }
-            Err(_) => Ok(()),
-        };
-        if let Err(error) = removed {
+        if let Err(error) = grave::bury(&layout.tmp().join(name)) {
             tracing::warn!(%error, "a leftover of a dead process cannot be removed");
         }
     }

@@ -7,8 +7,9 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
+use super::budget::{OnFull, Room};
 use super::files;
-use super::index::IndexEntry;
+use super::index::{self, IndexEntry};
 use crate::error::{Code, Error, Result};
 use crate::model::Hash;
 
@@ -22,14 +23,19 @@ const SYNC_PIECE: u64 = 8 << 20;
 const SHARDS: usize = 16;
 
 /// Writes one pack from several threads; the file appears with the first object.
-pub(super) struct PackWriter {
+///
+/// Room is taken before each piece is written. When there is none any more and older checkpoints may make some, nothing more is written,
+/// only counted, so that it is known how much has to go.
+pub(super) struct PackWriter<'a> {
     path: PathBuf,
+    room: Room<'a>,
     sync: bool,
     seen: [Mutex<HashSet<Hash>>; SHARDS],
     state: Mutex<State>,
     written: AtomicU64,
     synced: AtomicU64,
     poisoned: AtomicBool,
+    full: AtomicBool,
 }
 
 #[derive(Default)]
@@ -41,17 +47,39 @@ struct State {
     entries: Vec<IndexEntry>,
 }
 
-impl PackWriter {
-    pub(super) fn new(path: PathBuf, sync: bool) -> Self {
+impl<'a> PackWriter<'a> {
+    pub(super) fn new(path: PathBuf, sync: bool, room: Room<'a>) -> Self {
         Self {
             path,
+            room,
             sync,
             seen: std::array::from_fn(|_| Mutex::new(HashSet::new())),
             state: Mutex::new(State::default()),
             written: AtomicU64::new(0),
             synced: AtomicU64::new(0),
             poisoned: AtomicBool::new(false),
+            full: AtomicBool::new(false),
         }
+    }
+
+    /// The room that was taken, for what is written beside the pack.
+    pub(super) const fn room(&self) -> &Room<'a> {
+        &self.room
+    }
+
+    /// Gives the room away, for what has to be written after the pack is published.
+    pub(super) fn into_room(self) -> Room<'a> {
+        self.room
+    }
+
+    /// Whether there was no room left, so that the rest was only counted.
+    pub(super) fn is_full(&self) -> bool {
+        self.full.load(Ordering::Acquire)
+    }
+
+    /// The bytes that pack and index take with everything that was appended so far.
+    pub(super) fn needs(&self) -> u64 {
+        self.lock().needs()
     }
 
     /// Notes that an object is taken care of; `false` when it was before.
@@ -95,9 +123,28 @@ impl PackWriter {
         if state.buffer.len() < BUFFER {
             return Ok(());
         }
+        let needs = state.needs();
         let (file, base, buffer) = take_buffer(&mut state);
         drop(state);
-        self.write(file.as_deref(), base, &buffer)
+        if self.take_room(needs)? {
+            self.write(file.as_deref(), base, &buffer)?;
+        }
+        Ok(())
+    }
+
+    /// Takes room; `false` when there is none and the rest is only counted.
+    fn take_room(&self, bytes: u64) -> Result<bool> {
+        if !self.is_full() {
+            match self.room.need(bytes) {
+                Ok(()) => return Ok(true),
+                Err(error) if error.code() == Code::StoreFull && self.room.on_full() == OnFull::Prune => {
+                    self.full.store(true, Ordering::Release);
+                }
+                Err(error) => return Err(error),
+            }
+        }
+        // What is larger than the whole store never fits.
+        if self.room.can_ever_hold(bytes) { Ok(false) } else { Err(self.room.refuse(bytes)) }
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {
@@ -124,12 +171,22 @@ impl PackWriter {
             return Err(poisoned());
         }
         let mut state = self.lock();
+        let needs = state.needs();
+        if !self.take_room(needs)? {
+            return Err(self.room.refuse(needs));
+        }
         let (file, base, buffer) = take_buffer(&mut state);
         self.write(file.as_deref(), base, &buffer)?;
         if let (Some(file), true) = (&file, self.sync) {
             file.sync_data().map_err(|e| Error::io("syncing a pack", e))?;
         }
         Ok((std::mem::take(&mut state.entries), base + buffer.len() as u64))
+    }
+}
+
+impl State {
+    fn needs(&self) -> u64 {
+        self.base + self.buffer.len() as u64 + index::encoded_length(self.entries.len())
     }
 }
 

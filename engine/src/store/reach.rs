@@ -23,6 +23,9 @@ pub(super) struct Reach<'a> {
     packs: &'a PackSet,
     ctx: &'a Context,
     pub(super) owners: HashMap<Hash, Owner>,
+    /// An object belongs to who reached it first, so that nothing is read twice.
+    first_only: bool,
+    todo: Vec<(Item, usize)>,
 }
 
 enum Item {
@@ -31,8 +34,15 @@ enum Item {
 }
 
 impl<'a> Reach<'a> {
+    /// Tells who alone reaches an object.
     pub(super) fn new(packs: &'a PackSet, ctx: &'a Context) -> Self {
-        Self { packs, ctx, owners: HashMap::new() }
+        Self { packs, ctx, owners: HashMap::new(), first_only: false, todo: Vec::new() }
+    }
+
+    /// Tells who reaches an object first. Checkpoints are added in the opposite of the order in which they would go: then the first one
+    /// is the one whose deletion frees the object.
+    pub(super) fn first(packs: &'a PackSet, ctx: &'a Context) -> Self {
+        Self { first_only: true, ..Self::new(packs, ctx) }
     }
 
     /// Adds all that a checkpoint reaches.
@@ -40,20 +50,39 @@ impl<'a> Reach<'a> {
     /// # Errors
     /// `CORRUPT` when something on the way is missing: then nobody may be told that an object is unreachable.
     pub(super) fn add(&mut self, checkpoint: &Published, place: usize) -> Result<()> {
+        self.begin(checkpoint, place);
+        self.finish(self.ctx)
+    }
+
+    /// Notes what a checkpoint begins with; the rest is for [`Reach::finish`].
+    pub(super) fn begin(&mut self, checkpoint: &Published, place: usize) {
         let parsed = &checkpoint.parsed;
         for hash in [parsed.links, parsed.all_uncovered, parsed.root.xattrs].into_iter().flatten() {
             self.claim(hash, place);
         }
-        let mut todo = Vec::new();
         if self.claim(parsed.manifest, place) {
-            todo.push(Item::Manifest(parsed.manifest));
+            self.todo.push((Item::Manifest(parsed.manifest), place));
         }
-        while let Some(item) = todo.pop() {
-            self.ctx.check()?;
-            match item {
-                Item::Manifest(hash) => self.manifest(hash, place, &mut todo)?,
-                Item::Segments(hash, size) => self.segments(hash, size, place)?,
+    }
+
+    /// Follows everything that was begun. After a deadline it can be called again.
+    ///
+    /// # Errors
+    /// `ABORTED`, `TIMED_OUT`; `CORRUPT` as for [`Reach::add`].
+    pub(super) fn finish(&mut self, ctx: &Context) -> Result<()> {
+        while !self.todo.is_empty() {
+            ctx.check()?;
+            let Some((item, place)) = self.todo.pop() else { break };
+            let mut todo = Vec::new();
+            let read = match item {
+                Item::Manifest(hash) => self.manifest(hash, place, &mut todo),
+                Item::Segments(hash, size) => self.segments(hash, size, place),
+            };
+            if let Err(error) = read {
+                self.todo.clear();
+                return Err(error);
             }
+            self.todo.extend(todo.into_iter().map(|item| (item, place)));
         }
         Ok(())
     }
@@ -65,7 +94,7 @@ impl<'a> Reach<'a> {
                 self.owners.insert(hash, Owner::One(place));
                 true
             }
-            Some(owner @ Owner::One(_)) if *owner != Owner::One(place) => {
+            Some(owner @ Owner::One(_)) if !self.first_only && *owner != Owner::One(place) => {
                 *owner = Owner::Shared;
                 true
             }

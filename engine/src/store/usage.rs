@@ -25,7 +25,11 @@ pub fn disk_usage(path: &Path) -> Result<u64> {
     };
     let mut total = metadata.blocks().saturating_mul(512);
     if metadata.is_dir() {
-        for name in super::files::names(path)? {
+        let names = match super::files::names(path) {
+            Err(error) if error.code() == Code::NotFound => return Ok(0),
+            other => other?,
+        };
+        for name in names {
             total += disk_usage(&path.join(name))?;
         }
     }

@@ -118,7 +118,9 @@ pub fn open(store: &Path) -> Result<Manager> {
     Manager::open(OpenOptions {
         store: StoreLocation::Path(store.to_owned()),
         durability: Some(Durability::Process),
-        strict: false,
+        // Most of them are on small disks of their own, of which the default is a fifth.
+        max_bytes: Some(1 << 40),
+        ..OpenOptions::default()
     })
 }
 

@@ -10,7 +10,7 @@ use turnback_engine::model::{
     Content, DecodeError, Decoder, Encoder, Entry, Hash, LinkGroups, Meta, Node, Objects, RelPath, Segment,
     Xattrs, decode_entry, decode_segments, encode_entry,
 };
-use turnback_engine::store::{Draft, Durability, FileLock, Layout, LockKind, PackSet, Patience};
+use turnback_engine::store::{Budget, Draft, Durability, FileLock, Layout, LockKind, OnFull, PackSet, Patience};
 use turnback_engine::{Context, escape};
 
 use crate::common::place::{Place, rel};
@@ -109,12 +109,13 @@ fn stored(objects: &[Vec<u8>]) -> (Place, PackSet, Vec<Hash>) {
         {
             record = Some(serde_json::from_slice::<turnback_engine::store::Record>(line).unwrap());
         }
-        let draft = Draft::begin(&layout, &packs, Durability::Process).unwrap();
+        let budget = Budget::new(layout.clone(), None, OnFull::Fail).unwrap();
+        let draft = Draft::begin(&layout, &packs, &budget, Durability::Process).unwrap();
         for object in objects {
             hashes.push(draft.put(object).unwrap());
         }
         let id = CheckpointId::from_bytes([7; 16]);
-        draft.publish(id, &mut record.unwrap(), None).unwrap();
+        draft.publish(id, &mut record.unwrap(), None, 0).unwrap();
     }
     packs.refresh().unwrap();
     drop(lock);

@@ -6,6 +6,7 @@ mod git;
 mod links;
 mod scope;
 mod settle;
+mod size;
 mod work;
 
 pub use git::GitMode;

@@ -1,0 +1,283 @@
+//! Keeping the store within its bounds: deleting, pruning by rules, making room, and the default retention (C9, C16).
+
+use std::collections::BTreeSet;
+use std::sync::atomic::Ordering;
+use std::time::{Duration, Instant};
+
+use turnback_core::{
+    AUTOMATIC_LAST, CheckpointId, KeepReason, Kept, Millis, MillisSpan, RetentionRules, plan_retention,
+};
+
+use super::cache_file::forget_base;
+use super::create::now;
+use super::journal_file::{needed, refuse_if_needed};
+use super::manager::{Inner, Manager, STORE_PATIENCE};
+use crate::context::Context;
+use crate::error::{Error, Result};
+use crate::store::{
+    Collector, Damaged, Hooks, Marked, Marks, OnFull, Patience, Published, Removed, needed_bytes,
+    removed_since,
+};
+
+/// By which rules checkpoints go. What `keep_last` or `keep_within` covers stays, the rest goes; with `max_bytes` the oldest of what is
+/// left go as well until the store is small enough. Pinned ones always stay. With no rule at all it is the default retention of
+/// automatic checkpoints that is applied, and garbage that is removed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct PruneRequest {
+    /// The last ones of each workspace stay.
+    pub keep_last: Option<usize>,
+    /// What is not older than this stays.
+    pub keep_within: Option<MillisSpan>,
+    /// The store may hold this many bytes.
+    pub max_bytes: Option<u64>,
+    /// Only say what would go.
+    pub dry_run: bool,
+}
+
+/// What a prune did, or would do.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PruneReport {
+    /// What went, in the order in which it went.
+    pub deleted: Vec<CheckpointId>,
+    /// What stays and why, oldest first. An id is the name of a directory, because a damaged checkpoint may have any.
+    pub kept: Vec<(String, KeepReason)>,
+    /// Bytes that the disk got back; in a dry run the bytes that deletion would free, about.
+    pub freed_bytes: u64,
+}
+
+/// So many removals of the default retention pile up at least before it is looked what nobody needs any more.
+pub(super) const PILE: usize = 16;
+/// How long the default retention waits for others.
+const RETENTION_PATIENCE: Duration = Duration::from_millis(50);
+/// How long the default retention may look what nobody needs.
+const RETENTION_LIMIT: Duration = Duration::from_millis(500);
+/// How long is waited for others who are writing when the store is full.
+const OTHERS_PATIENCE: Duration = Duration::from_secs(5);
+/// So often a checkpoint is tried again after room was made.
+const ATTEMPTS: usize = 8;
+
+impl Manager {
+    /// Deletes a checkpoint, pinned or not; what only it held is gone from the disk. `false` when there is none of that id.
+    ///
+    /// # Errors
+    /// `CORRUPT` when another checkpoint cannot be read (nobody knows then what it needs), `BUSY` when an interrupted
+    /// rollback needs it or the store is in use all the time, `STORE_FORMAT`, `IO`.
+    pub fn delete(&self, id: CheckpointId) -> Result<bool> {
+        let inner = self.open_inner()?;
+        inner.store.require_writable()?;
+        let ctx = Context::default();
+        if !inner.catalog.ids()?.contains(&id) {
+            return Ok(false);
+        }
+        let collector = inner.collector(Patience::Wait(STORE_PATIENCE), &ctx)?;
+        let removed = inner.remove(&collector, collector.mark(&[id])?, 1)?;
+        Ok(removed.deleted.contains(&id))
+    }
+
+    /// Removes checkpoints by rules, and what nobody needs any more. Others wait for it for moments only (C10).
+    ///
+    /// # Errors
+    /// `CORRUPT` when something was to go and a checkpoint that stays is damaged: nobody knows what that one needs. `BUSY`, `ABORTED`,
+    /// `TIMED_OUT` (some may be gone then), `STORE_FORMAT`, `IO`.
+    pub fn prune(&self, request: PruneRequest, ctx: &Context) -> Result<PruneReport> {
+        let inner = self.open_inner()?;
+        if !request.dry_run {
+            inner.store.require_writable()?;
+        }
+        let rules = match request {
+            PruneRequest { keep_last: None, keep_within: None, max_bytes: None, .. } => {
+                RetentionRules::Automatic
+            }
+            PruneRequest { keep_last, keep_within, max_bytes, .. } => {
+                RetentionRules::Asked { last: keep_last, within: keep_within, max_bytes }
+            }
+        };
+        let collector = inner.collector(Patience::Wait(STORE_PATIENCE), ctx)?;
+        let mut report = PruneReport { deleted: Vec::new(), kept: Vec::new(), freed_bytes: 0 };
+        loop {
+            let (all, damaged) = inner.facts()?;
+            let plan = plan_retention(&all, rules, &BTreeSet::new(), now());
+            let marked = collector.mark(plan.order())?;
+            let retained = plan.settle(inner.budget.held()?.settled, marked.frees());
+            let count = retained.deleted.len();
+            report.kept = retained.kept.iter().map(|(id, why)| (id.to_string(), *why)).collect();
+            report.kept.extend(damaged.into_iter().map(|d| (d.checkpoint_id, KeepReason::Damaged)));
+            report.kept.sort();
+            if request.dry_run {
+                if let Some(why) = marked.obstacle(count).filter(|_| count > 0) {
+                    return Err(Error::corrupt(format!("nothing can be freed: {why}")));
+                }
+                report.freed_bytes = marked.frees().iter().take(count).sum();
+                report.deleted = retained.deleted;
+                return Ok(report);
+            }
+            let removed = inner.remove(&collector, marked, count)?;
+            report.deleted.extend(&removed.deleted);
+            report.freed_bytes += removed.freed_bytes;
+            // What a deletion frees is known only when it is done: blocks are larger than objects.
+            if removed.deleted.is_empty() || request.max_bytes.is_none() {
+                return Ok(report);
+            }
+        }
+    }
+}
+
+impl Inner {
+    fn collector<'a>(&'a self, patience: Patience, ctx: &'a Context) -> Result<Collector<'a>> {
+        Collector::begin(self.layout(), &self.catalog, &self.packs, &self.budget, patience, ctx)
+    }
+
+    fn remove(&self, collector: &Collector<'_>, marked: Marked<'_>, count: usize) -> Result<Removed> {
+        self.with_hooks(|hooks| collector.remove(marked, count, hooks))
+    }
+
+    fn with_hooks<T>(&self, remove: impl FnOnce(&Hooks<'_>) -> Result<T>) -> Result<T> {
+        let layout = self.layout();
+        remove(&Hooks {
+            // A rollback may have been begun, and interrupted, since the rules were applied.
+            may_go: &|ids| ids.iter().try_for_each(|id| refuse_if_needed(layout, *id)),
+            // Stat caches that mirror it.
+            unlisted: &|gone| forget_base(layout, gone.parsed.sandbox_id.as_str(), gone.parsed.id),
+        })
+    }
+
+    /// What retention has to know.
+    fn facts(&self) -> Result<(Vec<Kept>, Vec<Damaged>)> {
+        let (all, damaged) = self.catalog.all()?;
+        let needed = needed(self.layout())?;
+        let fact = |published: &std::sync::Arc<Published>| {
+            let parsed = &published.parsed;
+            // What cannot be read may be a pin.
+            let marks = self.catalog.marks(parsed.id).unwrap_or_else(|error| {
+                tracing::warn!(%error, "the marks of a checkpoint are damaged; it counts as pinned");
+                Marks { pinned: true, ..Marks::default() }
+            });
+            Kept {
+                id: parsed.id,
+                workspace: parsed.sandbox_id.clone(),
+                phase: parsed.phase,
+                created_at: Millis::since_epoch(published.record.created_at_ms),
+                pinned: marks.pinned,
+                labelled: marks.label.is_some(),
+                needed: needed.contains_key(&parsed.id),
+            }
+        };
+        Ok((all.iter().map(fact).collect(), damaged))
+    }
+
+    /// Runs something that writes to the store; when that does not fit, makes room and runs it again. The store's lock must not be held.
+    ///
+    /// # Errors
+    /// Those of `write`; `STORE_FULL` when there is nothing left that may go.
+    pub(super) fn with_room<T>(
+        &self,
+        protected: &BTreeSet<CheckpointId>,
+        ctx: &Context,
+        mut write: impl FnMut() -> Result<T>,
+    ) -> Result<T> {
+        for _ in 1..ATTEMPTS {
+            match write() {
+                Err(error) if self.budget.on_full() == OnFull::Prune && needed_bytes(&error).is_some() => {
+                    self.make_room(error, protected, ctx)?;
+                }
+                done => return done,
+            }
+        }
+        write()
+    }
+
+    /// Removes the oldest automatic checkpoints until what failed with `full` fits.
+    fn make_room(&self, full: Error, protected: &BTreeSet<CheckpointId>, ctx: &Context) -> Result<()> {
+        let cap = self.budget.cap();
+        let Some(target) = needed_bytes(&full).and_then(|needed| cap.checked_sub(needed)) else {
+            return Err(full);
+        };
+        let collector = self.collector(Patience::Wait(STORE_PATIENCE), ctx)?;
+        let started = Instant::now();
+        loop {
+            let held = self.budget.held()?;
+            let now_held = held.settled.saturating_add(held.taken);
+            if now_held <= target {
+                return Ok(());
+            }
+            if removed_since(self.layout())? > 0 {
+                // What the default retention left.
+                self.remove(&collector, collector.mark(&[])?, 0)?;
+                continue;
+            }
+            let (all, _) = self.facts()?;
+            let plan = plan_retention(&all, RetentionRules::Room { max_bytes: target }, protected, now());
+            let marked = collector.mark(plan.order())?;
+            let least = now_held.saturating_sub(marked.frees().iter().sum());
+            if least > target {
+                // Others who are writing give back what they have taken.
+                if least.saturating_sub(held.taken) <= target && started.elapsed() < OTHERS_PATIENCE {
+                    ctx.check()?;
+                    std::thread::sleep(Duration::from_millis(5));
+                    continue;
+                }
+                return Err(full);
+            }
+            // A little more than is needed, so that not every checkpoint has to make room, as long as that costs nothing else.
+            let ample = target.saturating_sub(cap / 64);
+            let count = if least <= ample {
+                let rules = RetentionRules::Room { max_bytes: ample };
+                plan_retention(&all, rules, protected, now()).settle(now_held, marked.frees()).deleted.len()
+            } else {
+                plan.settle(now_held, marked.frees()).deleted.len()
+            };
+            if let Some(why) = marked.obstacle(count) {
+                let why = Error::corrupt(why);
+                return Err(full.because(why));
+            }
+            let removed = self.remove(&collector, marked, count)?;
+            tracing::info!(?removed, "automatic checkpoints went to make room");
+            if removed.deleted.is_empty() {
+                return Err(full);
+            }
+        }
+    }
+
+    /// Applies the default retention of automatic checkpoints (C16). It never fails and never takes long: what cannot be done now is done
+    /// after the next automatic checkpoint. The store's lock must not be held.
+    pub(super) fn retain(&self, protected: &BTreeSet<CheckpointId>, ctx: &Context) {
+        match self.try_retain(protected, ctx) {
+            Ok(removed) if removed == Removed::default() => {}
+            Ok(removed) => tracing::debug!(?removed, "the default retention"),
+            Err(error) => tracing::debug!(%error, "the default retention waits until next time"),
+        }
+    }
+
+    fn try_retain(&self, protected: &BTreeSet<CheckpointId>, ctx: &Context) -> Result<Removed> {
+        let too_few = self.catalog.ids()?.len() <= 1;
+        if too_few {
+            return Ok(Removed::default());
+        }
+        let (all, _) = self.facts()?;
+        let plan = plan_retention(&all, RetentionRules::Automatic, protected, now());
+        let pile = self.pile.load(Ordering::Acquire);
+        if plan.order().is_empty() && removed_since(self.layout())? < pile {
+            return Ok(Removed::default());
+        }
+        let limit = Instant::now() + RETENTION_LIMIT;
+        let deadline = Some(ctx.deadline.map_or(limit, |deadline| deadline.min(limit)));
+        let ctx = Context { deadline, ..ctx.clone() };
+        let collector = self.collector(Patience::Wait(RETENTION_PATIENCE), &ctx)?;
+        let mut removed = self.with_hooks(|hooks| collector.unlist(plan.order(), hooks))?;
+        if removed_since(self.layout())? >= pile {
+            let collected = collector.mark(&[]).and_then(|marked| self.remove(&collector, marked, 0));
+            match collected {
+                Ok(collected) => {
+                    removed.freed_bytes += collected.freed_bytes;
+                    self.pile.store(PILE, Ordering::Release);
+                }
+                Err(error) => {
+                    // A large store: less often.
+                    self.pile.store(pile.saturating_mul(2).max(AUTOMATIC_LAST), Ordering::Release);
+                    return Err(error);
+                }
+            }
+        }
+        Ok(removed)
+    }
+}
