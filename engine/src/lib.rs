@@ -17,11 +17,11 @@ pub mod tree;
 pub use change::{Change, ChangeKind};
 pub use checkpoint::{
     Checkpoint, Coverage, CreateRequest, DiffTo, Listed, Listing, MAX_LABEL_BYTES, Manager, OpenOptions,
-    PruneReport, PruneRequest, RollbackRequest, UsageReport,
+    PruneReport, PruneRequest, RevertRequest, RollbackRequest, UsageReport,
 };
 pub use context::{Cancel, Context, OnProgress, Progress};
 pub use error::{Code, Error, Result};
 pub use model::{Reason, RelPath, Uncovered, escape};
 pub use report::{Conflict, RollbackReport};
-pub use restore::GitMode;
+pub use restore::{GitMode, OnConflict};
 pub use store::{Damaged, Durability, OnFull, StoreLocation, VerifyReport};

@@ -12,4 +12,4 @@ mod stage;
 
 pub use apply::{Applied, ApplyOptions, RootMade, Stopped, Target, apply};
 pub use beneath::{Resolver, Root};
-pub use plan::{GitMode, Plan, PlanOptions, plan};
+pub use plan::{GitMode, Manifests, MergeOptions, Merged, OnConflict, Plan, PlanOptions, Sides, merge, plan};

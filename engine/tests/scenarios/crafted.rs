@@ -10,7 +10,9 @@ use turnback_engine::model::{
     Content, DecodeError, Decoder, Encoder, Entry, Hash, LinkGroups, Meta, Node, Objects, RelPath, Segment,
     Xattrs, decode_entry, decode_segments, encode_entry,
 };
-use turnback_engine::store::{Budget, Draft, Durability, FileLock, Layout, LockKind, OnFull, PackSet, Patience};
+use turnback_engine::store::{
+    Budget, Draft, Durability, FileLock, Layout, LockKind, OnFull, PackSet, Patience,
+};
 use turnback_engine::{Context, escape};
 
 use crate::common::place::{Place, rel};

@@ -4,12 +4,14 @@ mod compare;
 mod descend;
 mod git;
 mod links;
+mod merge;
 mod scope;
 mod settle;
 mod size;
 mod work;
 
 pub use git::GitMode;
+pub use merge::{Manifests, MergeOptions, Merged, OnConflict, Sides, merge};
 pub(super) use work::{Act, DirWork, Item, Role, State};
 
 use crate::change::{Change, ChangeKind};
