@@ -32,7 +32,7 @@ pub fn open(store: &Path, durability: Durability) -> turnback_engine::Result<Man
     Manager::open(OpenOptions {
         store: StoreLocation::Path(store.to_owned()),
         durability: Some(durability),
-        strict: false,
+        ..OpenOptions::default()
     })
 }
 
