@@ -3,9 +3,9 @@ import { existsSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSyn
 import { join } from 'node:path';
 import { CheckpointManager, localDriver, runBash } from 'turnback';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { picture, rejection, scene as store, temporary, write } from '../node/support.js';
+import { picture, rejection, scene as store, temporary, UNKNOWN_ID, write } from '../node/support.js';
 import { holdLock } from './lock.js';
-import { type GuardOptions, noUnhandledRejections, PACKAGES } from './support.js';
+import { FakeClock, FakeLog, type GuardOptions, noUnhandledRejections, PACKAGES } from './support.js';
 
 noUnhandledRejections();
 
@@ -129,7 +129,7 @@ describe.each(PACKAGES)('over the %s gate', (_, turnback) => {
       const { checkpointId = '' } = await batch('t');
       const lock = holdLock(join(directory, 'locks', await manager.sandboxIdOf(workspace)));
       const call = rejection(manager.rollbackTo(checkpointId, { deadlineMs: 50 }));
-      expect(await call).toMatchObject({ code: 'TIMED_OUT' });
+      expect(await call).toMatchObject({ code: 'BUSY' });
       await lock.release();
       expect(await batch('t')).toMatchObject({ outcome: 'created' });
     });
@@ -146,17 +146,83 @@ describe.each(PACKAGES)('over the %s gate', (_, turnback) => {
     expect(await other.listCheckpoints()).toHaveLength(1);
   });
 
+  it('C17: no attempt of a pause counts as a failure, and the turn is still tried after the fourth', async () => {
+    const { batch, manager } = await scene();
+    await manager.pause();
+    const paused = { outcome: 'skipped', reason: 'paused' };
+    expect(await Promise.all([batch('t'), batch('t')])).toMatchObject([paused, paused]);
+    for (let more = 0; more < 3; more += 1) expect(await batch('t')).toMatchObject(paused);
+    await manager.resume();
+    expect(await batch('t')).toMatchObject({ outcome: 'created', late: true });
+  });
+
+  describe('G9: a deletion by any manager of this process', () => {
+    it.each(['the same manager', 'another manager of the same store'])('%s', async (which) => {
+      const { batch, driver, manager, store: directory } = await scene();
+      const { checkpointId = '' } = await batch('t');
+      expect(driver.isDeleted(checkpointId)).toBe(false);
+      let deleter = manager;
+      if (which !== 'the same manager') {
+        const other = await CheckpointManager.open({ store: directory });
+        onTestFinished(() => other.close());
+        deleter = other;
+      }
+      expect(await deleter.deleteCheckpoint(UNKNOWN_ID)).toBe(false);
+      expect(await batch('t')).toMatchObject({ outcome: 'already_covered', checkpointId });
+      expect(await deleter.deleteCheckpoint(checkpointId)).toBe(true);
+      expect(driver.isDeleted(checkpointId)).toBe(true);
+      const next = await batch('t');
+      expect(next).toMatchObject({ outcome: 'created', late: true });
+      expect(next.checkpointId).not.toBe(checkpointId);
+      expect(await batch('t')).toMatchObject({ outcome: 'already_covered', checkpointId: next.checkpointId });
+    });
+  });
+
+  describe('a driver is for one sandbox: of another it would make checkpoints of the wrong directory', () => {
+    const refused = { outcome: 'failed', reason: 'driver_failed', protected: false };
+
+    it('the first name that is used stays', async () => {
+      const { guard, manager } = await scene();
+      const ask = (sandboxId: string) => guard.beforeBatch({ sandboxId, turnId: 't' });
+      expect(await ask('a')).toMatchObject({ outcome: 'created' });
+      expect(await ask('b')).toMatchObject(refused);
+      expect(await ask('a')).toMatchObject({ outcome: 'already_covered' });
+      expect(await manager.listCheckpoints()).toHaveLength(1);
+    });
+
+    it('a path or an id of the store has to be that of the directory, also if it is the first', async () => {
+      const { driver, manager, workspace, home } = await scene();
+      const other = write(join(home, 'other'), { x: 'x' });
+      const { signal } = new AbortController();
+      const make = (sandboxId: string) => driver.createCheckpoint({ sandboxId, comment: 'c', signal });
+      for (const wrong of [other, await manager.sandboxIdOf(other)]) {
+        expect(await rejection(make(wrong))).toMatchObject({ code: 'INVALID_ARGUMENT' });
+      }
+      expect(await manager.listCheckpoints()).toEqual([]);
+      for (const right of [workspace, `${home}/./other/../work`, await manager.sandboxIdOf(workspace), 'a name']) {
+        expect(await make(right)).toMatchObject({ partial: false });
+      }
+    });
+
+    it('with runBash in another directory the command runs, unprotected', async () => {
+      const { guard, home, manager } = await scene();
+      const other = write(join(home, 'other'), { x: 'x' });
+      const run = await runBash({ sandbox: other, command: 'echo ran', guard, turnId: 't' });
+      expect(run).toMatchObject({ stdout: 'ran\n', checkpoint: refused });
+      expect(await manager.listCheckpoints()).toEqual([]);
+    });
+  });
+
   describe('C12, F50: time-outs and aborts', () => {
     it('the limit ends the wait, nothing is left and nothing published late, and the workspace is free again', async () => {
       const { batch, driver, manager, workspace, store: directory } = await scene();
       await batch('earlier');
-      const hasty = turnback.createGuard({ driver, enabled: () => true, timeoutMs: 100 });
+      const clock = new FakeClock();
+      const hasty = turnback.createGuard({ driver, clock, enabled: () => true, timeoutMs: 60_000 });
       const lock = holdLock(join(directory, 'locks', await manager.sandboxIdOf(workspace)));
-      expect(await hasty.beforeBatch({ sandboxId: 'w', turnId: 't' })).toMatchObject({
-        outcome: 'timed_out',
-        reason: 'unfinished',
-        protected: false,
-      });
+      const asked = hasty.beforeBatch({ sandboxId: 'w', turnId: 't' });
+      await clock.pass(60_000);
+      expect(await asked).toMatchObject({ outcome: 'timed_out', reason: 'unfinished', protected: false });
       await lock.release();
       await manager.close();
       expect(readdirSync(join(directory, 'tmp'))).toEqual([]);
@@ -168,6 +234,34 @@ describe.each(PACKAGES)('over the %s gate', (_, turnback) => {
         timeoutMs: 60_000,
       });
       expect(await patient.beforeBatch({ sandboxId: 'w', turnId: 't' })).toMatchObject({ outcome: 'created' });
+    });
+
+    it('a workspace that others use until the limit: the driver says so before it is over, and the next batch may try again', async () => {
+      const { driver, manager, workspace, store: directory } = await scene();
+      // The guard's own clock stands still: what ends the wait is the engine's deadline, which is earlier.
+      const logger = new FakeLog();
+      const guard = turnback.createGuard({
+        driver,
+        clock: new FakeClock(),
+        logger,
+        enabled: () => true,
+        timeoutMs: 300,
+      });
+      const lock = holdLock(join(directory, 'locks', await manager.sandboxIdOf(workspace)));
+      expect(await guard.beforeBatch({ sandboxId: 'w', turnId: 't' })).toMatchObject({
+        outcome: 'failed',
+        reason: 'driver_failed',
+        protected: false,
+      });
+      const [warning, ...more] = logger.lines.filter(({ level }) => level === 'warn');
+      expect(more).toEqual([]);
+      expect(warning?.fields.err).toMatchObject({ code: 'BUSY', retryable: true, details: { path: workspace } });
+      expect(String(warning?.fields.err)).toContain('the workspace is in use by another checkpoint or rollback');
+      await lock.release();
+      expect(await guard.beforeBatch({ sandboxId: 'w', turnId: 't' })).toMatchObject({
+        outcome: 'created',
+        late: true,
+      });
     });
 
     it('a batch that is cancelled leaves, and the engine with it', async () => {
@@ -241,4 +335,21 @@ it('F50: a workspace is only read: what is in it stays as it is', async () => {
   await guard.beforeBatch({ sandboxId: 'w', turnId: 't' });
   expect(picture(workspace)).toEqual(before);
   expect(existsSync(join(workspace, 'a.txt')) && readFileSync(join(workspace, 'a.txt'), 'utf8')).toBe('a');
+});
+
+it('of 10,000 deletions all are known, and afterwards the oldest ids count as deleted', async () => {
+  const { manager, workspace } = await store({ 'a.txt': 'a' });
+  const driver = localDriver(manager, workspace);
+  const { signal } = new AbortController();
+  const make = async () =>
+    (await driver.createCheckpoint({ sandboxId: 'w', comment: 'c', signal }))?.checkpointId ?? '';
+  const [first, second] = [await make(), await make()];
+  await manager.deleteCheckpoint(first);
+  // Ids that no checkpoint has, all of them older than these two.
+  const id = (number: number) => `0${String(number).padStart(25, '0')}`;
+  for (let from = 0; from < 10_000; from += 100) {
+    await Promise.all(Array.from({ length: 100 }, (_, at) => manager.deleteCheckpoint(id(from + at))));
+  }
+  expect([first, id(0), second].map((one) => driver.isDeleted(one))).toEqual([true, true, false]);
+  expect(driver.isDeleted(await make())).toBe(false);
 });

@@ -1,6 +1,7 @@
 import { addon } from './addon.js';
 import { type Call, type Limits, long } from './call.js';
 import { flag, options } from './check.js';
+import { noteDeletion } from './deletions.js';
 import { invalidArgument, TurnbackError } from './errors.js';
 import { unwrap } from './failure.js';
 import { type Logger, safely } from './log.js';
@@ -202,7 +203,13 @@ export class CheckpointManager implements AsyncDisposable {
   /** Deletes a checkpoint and frees what only it held (C9); `false` when there is none of that id. */
   async deleteCheckpoint(id: string): Promise<boolean> {
     const wanted = checkpointId('id', id);
-    return await this.#call(() => this.#native.delete(wanted));
+    this.#usable();
+    try {
+      return await this.#call(() => this.#native.delete(wanted));
+    } finally {
+      // Also when it failed: nobody knows how far it came.
+      noteDeletion(wanted);
+    }
   }
 
   /** Every path that a checkpoint does not cover, with the reason (C6). */
@@ -265,8 +272,8 @@ export class CheckpointManager implements AsyncDisposable {
   }
 
   /** Whether they are switched off, whoever did it. */
-  isPaused(): boolean {
-    return unwrap(this.#native.isPaused());
+  async isPaused(): Promise<boolean> {
+    return await this.#call(() => this.#native.isPaused());
   }
 
   /** Reads one checkpoint, or all of them, and compares every byte with its checksum. */

@@ -215,8 +215,8 @@ export declare class NativeManager {
   pause(): Promise<undefined | Failure>
   /** Switches them on again. */
   resume(): Promise<undefined | Failure>
-  /** Whether they are switched off. Answers at once: the guard asks before every attempt. */
-  isPaused(): boolean | Failure
+  /** Whether they are switched off. Looked at by a thread of the manager's: the store's file system may hang. */
+  isPaused(): Promise<boolean | Failure>
   /** Closes the store. May be called again. */
   close(): Promise<undefined | Failure>
 }

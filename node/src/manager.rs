@@ -1,7 +1,7 @@
 //! The engine's manager for JavaScript. Every method hands its work to the manager's own threads at once.
 
 use napi::Env;
-use napi::bindgen_prelude::{Either, Object, Undefined};
+use napi::bindgen_prelude::{Object, Undefined};
 use napi_derive::napi;
 use turnback_engine::{Context, Manager, Result};
 
@@ -9,7 +9,6 @@ use crate::convert::{
     NativeCheckpoint, NativeListing, NativeRollbackReport, NativeUsageReport, NativeVerifyReport, bytes,
     changes, uncovered,
 };
-use crate::error::Failure;
 use crate::job::{Control, Ticket, context, refuse, run, run_alone};
 use crate::path::{PathText, path_buf, rel_path};
 use crate::request::{
@@ -311,13 +310,13 @@ impl NativeManager {
         run::<Undefined, _>(env, &self.manager, Manager::resume)
     }
 
-    /// Whether they are switched off. Answers at once: the guard asks before every attempt.
-    #[napi(catch_unwind)]
-    pub fn is_paused(&self) -> Either<bool, Failure> {
-        match self.manager.is_paused() {
-            Ok(paused) => Either::A(paused),
-            Err(error) => Either::B(Failure::from(error)),
-        }
+    /// Whether they are switched off. Looked at by a thread of the manager's: the store's file system may hang.
+    ///
+    /// # Errors
+    /// A napi error when no promise can be made.
+    #[napi(catch_unwind, ts_return_type = "Promise<boolean | Failure>")]
+    pub fn is_paused<'env>(&self, env: &'env Env) -> napi::Result<Object<'env>> {
+        run(env, &self.manager, Manager::is_paused)
     }
 
     /// Closes the store. May be called again.

@@ -97,11 +97,14 @@ fn a_workspace_that_is_in_use() {
     let soon =
         || Context { deadline: Some(Instant::now() + Duration::from_millis(30)), ..Context::default() };
     let files = place.store_files();
-    for code in [
-        code(place.manager.create(&place.root(), request(), &soon())),
-        code(place.manager.rollback(checkpoint.checkpoint_id, exact(), &soon())),
+    // The deadline ends the wait, and yet it is not the operation that was slow: the other one is named (C12).
+    for error in [
+        place.manager.create(&place.root(), request(), &soon()).unwrap_err(),
+        place.manager.rollback(checkpoint.checkpoint_id, exact(), &soon()).unwrap_err(),
     ] {
-        assert!(matches!(code, Code::TimedOut | Code::Busy), "{code:?}");
+        assert_eq!(error.code(), Code::Busy);
+        assert!(error.to_string().contains("the workspace is in use"), "{error}");
+        assert_eq!(error.path(), Some(place.root().as_path()));
     }
     assert_eq!(place.store_files(), files);
     // Another workspace does not wait for this one (C10).

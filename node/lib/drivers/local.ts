@@ -1,13 +1,15 @@
 /** The driver for directories of this machine: the engine's own checkpoints (G12). */
 import type { AttemptFacts } from 'turnback-policy/shell';
+import { untilAborted } from '../bash/waits.js';
 import { options } from '../check.js';
-import { invalidArgument } from '../errors.js';
+import { wasDeleted } from '../deletions.js';
+import { invalidArgument, isTurnbackError, TurnbackError } from '../errors.js';
 import type { CheckpointManager } from '../manager.js';
 import { CREATE, nameId } from '../options.js';
 import { absolute, type Path } from '../paths.js';
 import { restoresOf } from '../restores.js';
 import type { CreateOptions } from '../types.js';
-import type { Driver } from './driver.js';
+import type { Driver, DriverAnswer, DriverRequest } from './driver.js';
 
 /** What the driver's checkpoints leave out, and what plan they belong to. */
 export interface LocalDriverOptions
@@ -16,8 +18,8 @@ export interface LocalDriverOptions
   planId?: string | undefined;
 }
 
-/** {@link localDriver}'s driver: with it the guard knows of pauses and restores. */
-export type LocalDriver = Required<Omit<Driver, 'isDeleted'>>;
+/** {@link localDriver}'s driver: with it the guard knows of pauses, restores and deletions. */
+export type LocalDriver = Required<Omit<Driver, 'isPaused'>>;
 
 const { exclude, excludeIgnored, maxFileBytes, maxFiles, allowBroad } = CREATE;
 const OPTIONS = { exclude, excludeIgnored, maxFileBytes, maxFiles, allowBroad, planId: nameId };
@@ -28,8 +30,11 @@ interface Attempted {
   [ATTEMPT]: AttemptFacts;
 }
 
-/** How much later than the guard's signal the engine's own deadline is: the guard's answer comes first. */
-const BEHIND_MS = 100;
+/**
+ * How much earlier than the guard's limit the engine's own deadline is, in milliseconds: so that the engine can still say what it
+ * waited for. Of a short limit a tenth.
+ */
+const AHEAD_MS = 100;
 
 /** The longest deadline that the engine takes, in milliseconds. */
 const MAX_DEADLINE_MS = 2 ** 31 - 1;
@@ -39,11 +44,17 @@ const MAX_DEADLINE_MS = 2 ** 31 - 1;
  * if earlier batches of the turn may have run, `late` (G6).
  *
  * When the guard gives up, the engine's work ends at its next system call, leaves nothing and publishes nothing (C12). While
- * the store is paused, the guard skips (C17). After a rollback by any manager of this process the guard counts on no checkpoint
- * from before it (G8).
+ * the store is paused, the guard skips (C17); whether it is, a thread of the manager's looks, never the event loop. After a
+ * rollback by any manager of this process the guard counts on no checkpoint from before it (G8), and on none that one of them
+ * deleted.
+ *
+ * It is for one sandbox. Its `sandboxId` is the directory's path, the id that the store has for it (`manager.sandboxIdOf`), or
+ * else a name of the caller's: the first one stays. A checkpoint for another sandbox is refused with `INVALID_ARGUMENT`, because
+ * it would be of the wrong directory.
  *
  * @param target the directory; a relative path is resolved at this call, by the working directory
- * @throws TurnbackError `INVALID_ARGUMENT`
+ * @throws TurnbackError `INVALID_ARGUMENT`. A checkpoint rejects with `BUSY` when another operation held the workspace until shortly
+ *   before the guard's limit, and with what `createCheckpoint` throws
  */
 export function localDriver(manager: CheckpointManager, target: Path, driverOptions?: LocalDriverOptions): LocalDriver {
   if (typeof manager?.createCheckpoint !== 'function') {
@@ -52,17 +63,24 @@ export function localDriver(manager: CheckpointManager, target: Path, driverOpti
   const directory = absolute('target', target);
   const { planId = 'guard', ...scope } = options('options', OPTIONS, driverOptions);
   const workspace = new Workspace();
-  return {
-    async createCheckpoint({ comment, signal }) {
-      if (!workspace.known) await workspace.learn(manager.sandboxIdOf(directory));
-      const { turnId, late, limitMs } = (signal as Partial<Attempted>)[ATTEMPT] ?? {};
-      const metadata = {
-        comment,
-        ...(turnId === undefined ? {} : { turnId }),
-        ...(late ? { late: 'true' } : {}),
-      };
-      // Besides the signal and behind it: while a script blocks the event loop, no signal fires.
-      const deadlineMs = limitMs === undefined ? undefined : Math.min(limitMs + BEHIND_MS, MAX_DEADLINE_MS);
+  const sandbox = new OneSandbox();
+
+  async function attempt({ sandboxId, comment, signal }: DriverRequest): Promise<DriverAnswer> {
+    const from = performance.now();
+    const { turnId, late, limitMs } = (signal as Partial<Attempted>)[ATTEMPT] ?? {};
+    sandbox.take(sandboxId);
+    const [paused, id] = await Promise.all([manager.isPaused(), idOf(manager, directory)]);
+    if (paused) return { paused };
+    await sandbox.check(sandboxId, id, manager);
+    if (id !== undefined && !workspace.known) workspace.is(id);
+    const metadata = {
+      comment,
+      ...(turnId === undefined ? {} : { turnId }),
+      ...(late ? { late: 'true' } : {}),
+    };
+    // Besides the signal: while a script blocks the event loop, no signal fires.
+    const deadlineMs = limitMs === undefined ? undefined : deadlineOf(limitMs, performance.now() - from);
+    try {
       const made = await manager.createCheckpoint(directory, planId, 'pre_batch', metadata, {
         ...scope,
         signal,
@@ -70,13 +88,78 @@ export function localDriver(manager: CheckpointManager, target: Path, driverOpti
       });
       workspace.is(made.sandboxId);
       return { checkpointId: made.checkpointId, partial: !made.coverage.complete };
+    } catch (error) {
+      // Too slow: that is the guard's to say, when its limit is over.
+      if (isTurnbackError(error) && error.code === 'TIMED_OUT') await aborted(signal);
+      throw error;
+    }
+  }
+
+  return {
+    async createCheckpoint(request) {
+      // Whatever the store hangs in, the caller is told at once.
+      const made = await untilAborted(request.signal, attempt(request));
+      if (made !== 'aborted') return made;
+      throw new TurnbackError('ABORTED', 'the checkpoint was cancelled; nothing is left behind', {
+        cause: request.signal.reason,
+      });
     },
     async deleteCheckpoint(checkpointId) {
       await manager.deleteCheckpoint(checkpointId);
     },
-    isPaused: () => manager.isPaused(),
     restores: () => workspace.restores(),
+    isDeleted: wasDeleted,
   };
+}
+
+function deadlineOf(limitMs: number, passedMs: number): number {
+  const ahead = Math.min(AHEAD_MS, limitMs / 10);
+  return Math.min(MAX_DEADLINE_MS, Math.max(1, Math.floor(limitMs - passedMs - ahead)));
+}
+
+/** The store's id of the directory; `undefined` when it cannot be told: the checkpoint itself fails then, and says why. */
+async function idOf(manager: CheckpointManager, directory: Path): Promise<string | undefined> {
+  try {
+    return await manager.sandboxIdOf(directory);
+  } catch {
+    return undefined;
+  }
+}
+
+/** Resolves when the signal fires. */
+function aborted(signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    if (signal.aborted) resolve();
+    else signal.addEventListener('abort', () => resolve(), { once: true });
+  });
+}
+
+/** What the store's ids of plain directories look like. */
+const STORE_ID = /^ws-[0-9a-f]{32}$/;
+
+/** Keeps a driver for one directory from vouching for another. */
+class OneSandbox {
+  #name: string | undefined;
+
+  /** A name of the caller's says nothing of a directory, so the first one is taken at its word. */
+  take(sandboxId: string): void {
+    if (sandboxId.startsWith('/') || STORE_ID.test(sandboxId)) return;
+    this.#name ??= sandboxId;
+    if (sandboxId !== this.#name) throw wrongSandbox(`it made those of ${JSON.stringify(this.#name)} so far`);
+  }
+
+  /** The other names say which directory is meant. */
+  async check(sandboxId: string, id: string | undefined, manager: CheckpointManager): Promise<void> {
+    const meant = sandboxId.startsWith('/') ? await manager.sandboxIdOf(sandboxId) : sandboxId;
+    if (STORE_ID.test(meant) && meant !== id) throw wrongSandbox('this is the id of another one');
+  }
+}
+
+function wrongSandbox(why: string): TurnbackError {
+  return invalidArgument(
+    'sandboxId',
+    `this localDriver makes checkpoints of one directory, for one sandbox, and ${why}: make a driver and a guard for each`,
+  );
 }
 
 /** The id that the store knows the directory by, and how often it was restored since that is known. */
@@ -89,16 +172,7 @@ class Workspace {
     return this.#id !== undefined;
   }
 
-  /** Restores from before a checkpoint was begun do not concern it. */
-  async learn(id: Promise<string>): Promise<void> {
-    try {
-      this.is(await id);
-    } catch {
-      // The checkpoint itself fails then, and says why.
-    }
-  }
-
-  /** The root may have been replaced: then it is another workspace. */
+  /** Restores from before a checkpoint was begun do not concern it. The root may have been replaced: then it is another workspace. */
   is(id: string): void {
     if (id === this.#id) return;
     this.#since = this.restores();
