@@ -201,7 +201,7 @@ describe('an interrupt', () => {
   it('ends the command with ABORTED, and no checkpoint is left', () => {
     const { workspace, env, run, json } = prepared();
     const ran = node(
-      `const { main } = await import(${JSON.stringify(join(PACKAGE, 'dist/cli/main.js'))});
+      `const { main } = await import(${JSON.stringify(join(PACKAGE, 'dist/cli.js'))});
        const ending = main(['checkpoint', process.env.WORKSPACE]);
        process.emit('SIGINT');
        process.exitCode = await ending;`,

@@ -106,7 +106,7 @@ describe('X5: without a native half', () => {
   it('the command line says it in one line', () => {
     const home = installed();
     const ran = node(
-      `const { main } = await import(${JSON.stringify(join(home, 'node_modules/turnback/dist/cli/main.js'))}); process.exitCode = await main(['list']);`,
+      `const { main } = await import(${JSON.stringify(join(home, 'node_modules/turnback/dist/cli.js'))}); process.exitCode = await main(['list']);`,
     );
     expect(ran).toMatchObject({ code: 1, stdout: '' });
     expect(ran.stderr).toMatch(/^turnback: NATIVE_BINARY_MISSING: [^\n]*\n$/);

@@ -1,6 +1,6 @@
-import { existsSync, readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { fileURLToPath } from 'node:url';
+import { node } from './builtin.js';
 import { TurnbackError } from './errors.js';
 import type * as native from './native.js';
 
@@ -29,7 +29,7 @@ export function addonIfAny(): Addon | undefined {
 
 /** The version of the npm package. */
 export function packageVersion(): string {
-  const manifest: unknown = JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8'));
+  const manifest: unknown = JSON.parse(node.fs.readFileSync(new URL('../package.json', import.meta.url), 'utf8'));
   if (typeof manifest === 'object' && manifest !== null && 'version' in manifest) return String(manifest.version);
   return 'unknown';
 }
@@ -43,7 +43,7 @@ function load(): { addon: Addon } | { error: TurnbackError } {
     );
   }
   const file = fileURLToPath(new URL('../turnback.node', import.meta.url));
-  if (!existsSync(file)) {
+  if (!node.fs.existsSync(file)) {
     return failed(
       'NATIVE_BINARY_MISSING',
       `turnback's native binary for ${here} is missing (${file}): install the package again, or build it with \`npm run build -w turnback\``,

@@ -1,5 +1,4 @@
-import { readlinkSync } from 'node:fs';
-import { isUint8Array } from 'node:util/types';
+import { node } from './builtin.js';
 import type { Check } from './check.js';
 import { invalidArgument, TurnbackError } from './errors.js';
 
@@ -12,7 +11,7 @@ const SLASH = 0x2f;
 
 /** A path's bytes. */
 export const pathBytes: Check<Buffer> = (name, value) => {
-  if (typeof value !== 'string' && !isUint8Array(value)) {
+  if (typeof value !== 'string' && !node.util.types.isUint8Array(value)) {
     throw invalidArgument(name, `${name} is no path: pass a string or a Uint8Array`);
   }
   if (typeof value === 'string' && /\p{Surrogate}/u.test(value)) {
@@ -39,7 +38,7 @@ function workingDirectory(name: string): Buffer {
     const directory = process.cwd();
     // Node replaces what is not UTF-8; the kernel still has the bytes.
     return directory.includes('\ufffd')
-      ? readlinkSync('/proc/self/cwd', { encoding: 'buffer' })
+      ? node.fs.readlinkSync('/proc/self/cwd', { encoding: 'buffer' })
       : Buffer.from(directory);
   } catch (cause) {
     throw new TurnbackError(

@@ -1,4 +1,5 @@
-// npm run build -w turnback: the addon (by cargo, in the workspace's own target directory), its types, and the TypeScript.
+// npm run build -w turnback: the addon (by cargo, in the workspace's own target directory), its types, the TypeScript's types, and
+// the JavaScript in few files.
 // `--write-types` also writes lib/native.d.ts, which is committed; js-tests compare it with what this build generated.
 import { spawnSync } from 'node:child_process';
 import {
@@ -13,6 +14,7 @@ import {
 } from 'node:fs';
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
+import { bundle } from './bundle.mjs';
 import { declarations } from './types.mjs';
 
 const here = join(import.meta.dirname, '..');
@@ -79,4 +81,5 @@ const tsc = join(dirname(createRequire(import.meta.url).resolve('typescript/pack
 // The guard's shell lives in the other package, whose TypeScript needs no Rust: only the rest of that package does.
 run(process.execPath, [tsc, '-p', join('..', 'wasm', 'tsconfig.shell.json')], { stdio: 'inherit' });
 run(process.execPath, [tsc, '-p', '.'], { stdio: 'inherit' });
+await bundle(here);
 write(join(here, 'dist', 'native.d.ts'), dts);

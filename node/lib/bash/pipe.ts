@@ -1,10 +1,6 @@
-import { execFile } from 'node:child_process';
-import { closeSync, constants, fstatSync, openSync } from 'node:fs';
-import { mkdtemp, rm } from 'node:fs/promises';
-import { Socket } from 'node:net';
-import { tmpdir } from 'node:os';
+import type { Socket } from 'node:net';
 import { basename, dirname, join } from 'node:path';
-import { promisify } from 'node:util';
+import { node } from '../builtin.js';
 import { canWrite } from './processes.js';
 import { mkfifo } from './programs.js';
 import { systemError } from './system-error.js';
@@ -28,10 +24,10 @@ export interface Pipe {
 export async function makePipes(): Promise<[Pipe, Pipe]> {
   const program = await mkfifo();
   try {
-    const directory = await mkdtemp(join(tmpdir(), 'turnback-pipe-'));
+    const directory = await node.fs.promises.mkdtemp(join(node.os.tmpdir(), 'turnback-pipe-'));
     try {
       const [stdout, stderr] = [join(directory, 'stdout'), join(directory, 'stderr')];
-      await promisify(execFile)(program, ['-m', '600', stdout, stderr]);
+      await node.util.promisify(node.childProcess.execFile)(program, ['-m', '600', stdout, stderr]);
       const first = openPipe(stdout);
       try {
         return [first, openPipe(stderr)];
@@ -40,10 +36,14 @@ export async function makePipes(): Promise<[Pipe, Pipe]> {
         throw error;
       }
     } finally {
-      await rm(directory, { recursive: true, force: true });
+      await node.fs.promises.rm(directory, { recursive: true, force: true });
     }
   } catch (cause) {
-    throw systemError('no pipe for the output can be made', `look at ${tmpdir()}: set TMPDIR to a usable place`, cause);
+    throw systemError(
+      'no pipe for the output can be made',
+      `look at ${node.os.tmpdir()}: set TMPDIR to a usable place`,
+      cause,
+    );
   }
 }
 
@@ -56,23 +56,24 @@ export function discard(pipes: readonly Pipe[]): void {
 }
 
 function openPipe(path: string): Pipe {
+  const { O_RDONLY, O_NONBLOCK, O_WRONLY } = node.fs.constants;
   // In this order: without a reader the other end cannot be opened without waiting.
-  const reader = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK);
+  const reader = node.fs.openSync(path, O_RDONLY | O_NONBLOCK);
   let input: number;
   try {
-    input = openSync(path, constants.O_WRONLY);
+    input = node.fs.openSync(path, O_WRONLY);
   } catch (error) {
-    closeSync(reader);
+    node.fs.closeSync(reader);
     throw error;
   }
   let open = true;
-  const identity = fstatSync(reader);
+  const identity = node.fs.fstatSync(reader);
   const name = join(basename(dirname(path)), basename(path));
   return {
-    output: new Socket({ fd: reader, readable: true, writable: false }),
+    output: new node.net.Socket({ fd: reader, readable: true, writable: false }),
     input,
     closeInput() {
-      if (open) closeSync(input);
+      if (open) node.fs.closeSync(input);
       open = false;
     },
     heldBy: (pid) => canWrite(pid, identity, name),

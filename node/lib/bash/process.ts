@@ -1,6 +1,5 @@
-import { type ChildProcess, spawn } from 'node:child_process';
-import { randomBytes } from 'node:crypto';
-import { statSync } from 'node:fs';
+import type { ChildProcess } from 'node:child_process';
+import { node } from '../builtin.js';
 import { invalidArgument } from '../errors.js';
 import type { Pipe } from './pipe.js';
 import { systemCode, systemError } from './system-error.js';
@@ -34,12 +33,12 @@ export interface Shell {
  */
 export function startShell(start: Start): Promise<Shell> {
   // A name of its own for each run: a command that itself runs commands keeps both.
-  const marker = `TURNBACK_RUN_${randomBytes(16).toString('hex').toUpperCase()}`;
+  const marker = `TURNBACK_RUN_${node.crypto.randomBytes(16).toString('hex').toUpperCase()}`;
   const [stdout, stderr] = start.pipes;
   let child: ChildProcess;
   try {
     // After `--` nothing is an option, whatever the command begins with.
-    child = spawn(start.shell, ['-c', '--', start.command], {
+    child = node.childProcess.spawn(start.shell, ['-c', '--', start.command], {
       cwd: start.directory,
       // A variable that is undefined is left out.
       env: { ...process.env, ...Object.fromEntries(start.env), [marker]: '1' },
@@ -67,7 +66,7 @@ function refused({ shell, directory }: Start, cause: unknown) {
     return invalidArgument('options.env', 'the command and its environment are too long together: pass less of either');
   }
   // The system does not say which of the two is missing.
-  const here = statSync(directory, { throwIfNoEntry: false })?.isDirectory() ?? false;
+  const here = node.fs.statSync(directory, { throwIfNoEntry: false })?.isDirectory() ?? false;
   const path = here ? shell : directory;
   return systemError(`${shell} cannot be started in ${directory}`, `look at ${path}; the command did not run`, cause, {
     path,

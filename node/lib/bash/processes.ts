@@ -1,5 +1,5 @@
+import { node } from '../builtin.js';
 /** The processes of this machine, as `/proc` shows them. */
-import { constants, readdirSync, readFileSync, readlinkSync, statSync } from 'node:fs';
 
 /** One process. Number and start together name it: numbers are used again. */
 export interface Process {
@@ -14,7 +14,7 @@ export interface Process {
 /** Whether `/proc` is there and is about this process's numbers: in a container it can be another's. */
 export function procfs(): boolean {
   try {
-    return readlinkSync('/proc/self') === String(process.pid);
+    return node.fs.readlinkSync('/proc/self') === String(process.pid);
   } catch {
     // No such file system here.
     return false;
@@ -23,7 +23,8 @@ export function procfs(): boolean {
 
 /** All processes that live. One that has ended and is only waited for (a zombie) does not. */
 export function living(): Process[] {
-  return readdirSync('/proc')
+  return node.fs
+    .readdirSync('/proc')
     .filter((name) => /^\d+$/.test(name))
     .flatMap((name) => {
       const found = look(Number(name));
@@ -68,10 +69,10 @@ export function startedWith(pid: number, variable: string): 'yes' | 'no' | 'uncl
 export function canWrite(pid: number, file: { dev: number; ino: number }, name: string): boolean {
   const folder = `/proc/${pid}/fd`;
   try {
-    return readdirSync(folder).some((descriptor) => {
+    return node.fs.readdirSync(folder).some((descriptor) => {
       try {
-        if (!readlinkSync(`${folder}/${descriptor}`).includes(`/${name}`)) return false;
-        const { dev, ino } = statSync(`${folder}/${descriptor}`);
+        if (!node.fs.readlinkSync(`${folder}/${descriptor}`).includes(`/${name}`)) return false;
+        const { dev, ino } = node.fs.statSync(`${folder}/${descriptor}`);
         return dev === file.dev && ino === file.ino && mayWrite(pid, descriptor);
       } catch {
         // Closed meanwhile.
@@ -85,14 +86,15 @@ export function canWrite(pid: number, file: { dev: number; ino: number }, name: 
 }
 
 function mayWrite(pid: number, descriptor: string): boolean {
+  const { O_WRONLY, O_RDWR } = node.fs.constants;
   const flags = /^flags:\s*([0-7]+)$/m.exec(read(pid, `fdinfo/${descriptor}`)?.toString('latin1') ?? '')?.[1] ?? '0';
-  return (Number.parseInt(flags, 8) & (constants.O_WRONLY | constants.O_RDWR)) !== 0;
+  return (Number.parseInt(flags, 8) & (O_WRONLY | O_RDWR)) !== 0;
 }
 
 /** A file of a process; `undefined` when it ended meanwhile, or we may not. */
 function read(pid: number, file: string): Buffer | undefined {
   try {
-    return readFileSync(`/proc/${pid}/${file}`);
+    return node.fs.readFileSync(`/proc/${pid}/${file}`);
   } catch {
     // Both are everyday: others' processes come and go, and others' environments are closed to us.
     return undefined;

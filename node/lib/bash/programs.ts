@@ -1,6 +1,5 @@
-import { constants } from 'node:fs';
-import { access, stat } from 'node:fs/promises';
 import { delimiter, isAbsolute, join } from 'node:path';
+import { node } from '../builtin.js';
 import { TurnbackError } from '../errors.js';
 
 /** Where programs are if `PATH` does not say. */
@@ -35,8 +34,8 @@ async function program(name: string): Promise<string | undefined> {
 
 async function runnable(path: string): Promise<boolean> {
   try {
-    await access(path, constants.X_OK);
-    return (await stat(path)).isFile();
+    await node.fs.promises.access(path, node.fs.constants.X_OK);
+    return (await node.fs.promises.stat(path)).isFile();
   } catch {
     // Not there, or not for us: the next directory may have one.
     return false;

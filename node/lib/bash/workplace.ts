@@ -1,7 +1,4 @@
-import { isUtf8 } from 'node:buffer';
-import { createHash } from 'node:crypto';
-import { constants } from 'node:fs';
-import { access, realpath, stat } from 'node:fs/promises';
+import { node } from '../builtin.js';
 import { invalidArgument, TurnbackError } from '../errors.js';
 import { absolute } from '../paths.js';
 import { LIMITS } from './limits.js';
@@ -36,26 +33,26 @@ export async function workplaceOf(target: Target): Promise<Workplace> {
  */
 function directoryId(directory: string): string {
   const isId = Buffer.byteLength(directory) <= LIMITS.sandboxIdBytes && !/\p{Cc}/u.test(directory);
-  return isId ? directory : `directory-sha256-${createHash('sha256').update(directory).digest('hex')}`;
+  return isId ? directory : `directory-sha256-${node.crypto.createHash('sha256').update(directory).digest('hex')}`;
 }
 
 async function canonical(given: Buffer): Promise<string> {
   const path = given.toString();
   let found: Buffer;
   try {
-    found = await realpath(given, { encoding: 'buffer' });
-    if (!(await stat(found)).isDirectory()) {
+    found = await node.fs.promises.realpath(given, { encoding: 'buffer' });
+    if (!(await node.fs.promises.stat(found)).isDirectory()) {
       throw new TurnbackError('NOT_A_DIRECTORY', `${path} is no directory: pass one for the command to work in`, {
         details: { path },
       });
     }
-    await access(found, constants.X_OK);
+    await node.fs.promises.access(found, node.fs.constants.X_OK);
   } catch (cause) {
     if (cause instanceof TurnbackError) throw cause;
     throw systemError(`${path} cannot be entered`, 'pass a directory for the command to work in', cause, { path });
   }
   // Node takes the working directory of a child as text only.
-  if (isUtf8(found)) return found.toString();
+  if (node.buffer.isUtf8(found)) return found.toString();
   throw invalidArgument(
     'options.sandbox',
     `${path} is no valid UTF-8: Node can start a command only where the path is`,

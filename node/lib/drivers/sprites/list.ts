@@ -20,7 +20,8 @@ export interface SpriteList {
 /** The entry that stands for the running state. It is no checkpoint: nothing can go back to it. */
 const RUNNING = 'Current';
 
-const BY_NUMBER = new Intl.Collator('en', { numeric: true });
+/** Made when it is first needed: it takes longer than an import of all this package (W9). */
+let byNumber: Intl.Collator | undefined;
 
 /** When it was made, in milliseconds since the epoch; 0 if that cannot be read. */
 function made(entry: SpriteCheckpoint): number {
@@ -29,7 +30,8 @@ function made(entry: SpriteCheckpoint): number {
 
 /** Newest last. Times may have a resolution of a second: among equal ones the number in the id decides, v9 before v10. */
 function byAge(a: SpriteCheckpoint, b: SpriteCheckpoint): number {
-  return made(a) - made(b) || BY_NUMBER.compare(a.id, b.id);
+  byNumber ??= new Intl.Collator('en', { numeric: true });
+  return made(a) - made(b) || byNumber.compare(a.id, b.id);
 }
 
 /**

@@ -1,0 +1,31 @@
+// The JavaScript of the package: the library in one file and the command line in another, because Node takes about a millisecond for
+// each file that it imports (W9). Types stay one file a module: TypeScript reads them, and editors show their comments.
+import { readdirSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { rolldown } from 'rolldown';
+
+/** What is built, from where. Both lie beside each other: the addon is looked for from where the code is. */
+const FILES = { 'index.js': 'lib/index.ts', 'cli.js': 'lib/cli/main.ts' };
+
+/** @param {string} here the package's folder */
+export async function bundle(here) {
+  const written = new Set();
+  for (const [file, input] of Object.entries(FILES)) {
+    const built = await rolldown({
+      cwd: here,
+      input,
+      platform: 'node',
+      tsconfig: 'tsconfig.json',
+      // The other package is loaded when it is first used.
+      external: [/^node:/, /^turnback-policy(\/|$)/],
+    });
+    const { output } = await built.write({ file: join('dist', file), format: 'esm', sourcemap: true });
+    await built.close();
+    for (const { fileName } of output) written.add(join(here, 'dist', fileName));
+  }
+  for (const entry of readdirSync(join(here, 'dist'), { recursive: true, withFileTypes: true })) {
+    const file = join(entry.parentPath, entry.name);
+    // From an earlier build.
+    if (entry.isFile() && /\.js(\.map)?$/.test(file) && !written.has(file)) rmSync(file);
+  }
+}
