@@ -5,17 +5,20 @@
 //! fails itself only when the harness is broken, never because of what the engine did.
 
 mod budget;
+mod churn;
 mod cut;
 mod disk;
 pub mod machine;
 pub mod methods;
 pub mod operation;
 mod outcome;
+pub mod parsers;
 mod scene;
 pub mod strace;
 pub mod table;
 pub mod tree;
 
 pub use budget::Budget;
+pub use churn::Churn;
 pub use outcome::{Figure, Outcome, Promise};
 pub use scene::{Scene, create_request, exact, open};

@@ -1,9 +1,16 @@
 //! The methods, one way of doing harm each.
 
 pub mod blocklog;
+pub mod corrupt;
+pub mod crowd;
 pub mod errors;
 pub mod kill;
+pub mod model;
+pub mod mutate;
 pub mod power;
+pub mod racing;
+pub mod small;
+pub mod swap;
 
 use std::path::Path;
 
@@ -29,4 +36,11 @@ pub const ALL: &[Method] = &[
     Method { name: "errors", about: "EIO, ENOSPC, EINTR, EMFILE at every system call", run: errors::run },
     Method { name: "power", about: "power cuts on ext4 and XFS", run: power::run },
     Method { name: "blocklog", about: "images of a disk that lost power", run: blocklog::run },
+    Method { name: "small", about: "small disks, few inodes, short files", run: small::run },
+    Method { name: "crowd", about: "many processes on one store", run: crowd::run },
+    Method { name: "corrupt", about: "every byte of the store damaged", run: corrupt::run },
+    Method { name: "racing", about: "racing writers, deadlines, untouched trees", run: racing::run },
+    Method { name: "swap", about: "an attacker who exchanges paths", run: swap::run },
+    Method { name: "model", about: "random sequences against a model", run: model::run },
+    Method { name: "mutate", about: "mutated bytes for every parser", run: mutate::run },
 ];

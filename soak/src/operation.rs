@@ -50,6 +50,9 @@ impl Op {
         if !settings.safety {
             all.push("--no-safety".to_owned());
         }
+        if let Some(limit) = settings.file_limit {
+            all.extend(["--file-limit".to_owned(), limit.to_string()]);
+        }
         all
     }
 }
@@ -65,11 +68,13 @@ pub struct Settings {
     pub safety: bool,
     /// How many threads the engine's pool has.
     pub workers: u32,
+    /// The longest file that it may write, in bytes (RLIMIT_FSIZE).
+    pub file_limit: Option<u64>,
 }
 
 impl Default for Settings {
     fn default() -> Self {
-        Self { power: false, wait: false, safety: true, workers: 2 }
+        Self { power: false, wait: false, safety: true, workers: 2, file_limit: None }
     }
 }
 

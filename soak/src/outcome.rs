@@ -65,6 +65,12 @@ impl Outcome {
         self.figures.push(Figure { promise, what: what.into(), figure: figure.into(), breaches });
     }
 
+    /// Whether a promise was breached since the last group of figures.
+    #[must_use]
+    pub fn has_new(&self, promise: u8) -> bool {
+        self.breaches[self.told..].iter().any(|(p, _)| p.0 == promise)
+    }
+
     /// Ends a group of figures that speak of the same rounds.
     pub const fn end_group(&mut self) {
         self.told = self.breaches.len();

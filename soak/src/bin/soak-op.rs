@@ -1,4 +1,4 @@
-//! `soak-op OP STORE WORKSPACE SCRATCH [ID] [--power] [--wait] [--no-safety]`: one operation, one line about what became of it.
+//! `soak-op OP STORE WORKSPACE SCRATCH [ID] [--power] [--wait] [--no-safety] [--file-limit N]`: one operation, one line about what became of it.
 //! Exit code 0 when it was done, 3 when it failed with an error of the engine, 4 when the line could not be written.
 
 use std::io::{BufRead, Write};
@@ -7,9 +7,10 @@ use std::process::ExitCode;
 
 use anyhow::{Context as _, Result, bail};
 use pico_args::Arguments;
+use rustix::process::{Resource, Rlimit, setrlimit};
 use turnback_core::CheckpointId;
 use turnback_engine::{Context, Durability, Manager, RollbackRequest, Uncovered};
-use turnback_soak::{create_request, exact, open, operation};
+use turnback_soak::{Churn, create_request, exact, open, operation};
 
 struct Task {
     op: String,
@@ -19,6 +20,8 @@ struct Task {
     power: bool,
     wait: bool,
     safety: bool,
+    file_limit: Option<u64>,
+    churn: Churn,
     id: Option<CheckpointId>,
 }
 
@@ -40,9 +43,26 @@ fn task() -> Result<Task> {
     let mut args = Arguments::from_env();
     let (power, wait) = (args.contains("--power"), args.contains("--wait"));
     let safety = !args.contains("--no-safety");
+    let file_limit = args.opt_value_from_str("--file-limit")?;
+    let churn = Churn {
+        seed: args.opt_value_from_str("--seed")?.unwrap_or(0),
+        rounds: args.opt_value_from_str("--rounds")?.unwrap_or(0),
+        shared: args.contains("--shared"),
+    };
     let op = args.free_from_str()?;
     let (store, workspace, scratch) = (args.free_from_str()?, args.free_from_str()?, args.free_from_str()?);
-    Ok(Task { op, store, workspace, scratch, power, wait, safety, id: args.opt_free_from_str()? })
+    Ok(Task {
+        op,
+        store,
+        workspace,
+        scratch,
+        power,
+        wait,
+        safety,
+        file_limit,
+        churn,
+        id: args.opt_free_from_str()?,
+    })
 }
 
 /// The line to print and the exit code.
@@ -55,9 +75,14 @@ fn perform(task: &Task) -> Result<(String, u8)> {
     if task.wait {
         warm_up(&manager, task)?;
     }
+    if let Some(limit) = task.file_limit {
+        let limit = Rlimit { current: Some(limit), maximum: None };
+        setrlimit(Resource::Fsize, limit).context("limiting the size of files")?;
+    }
     let ctx = Context::default();
     let id = || task.id.context("an id is missing");
     let done = match task.op.as_str() {
+        "churn" => return Ok((task.churn.run(&manager, &task.workspace)?.join("\n"), 0)),
         "open" => Ok("done".to_owned()),
         "create" => {
             let request = create_request().context("a request")?;

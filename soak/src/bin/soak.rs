@@ -9,6 +9,9 @@ use anyhow::{Result, bail};
 use pico_args::Arguments;
 use turnback_soak::{Budget, Outcome, methods, operation, table};
 
+/// How many breaches of a method are printed.
+const SHOWN: usize = 20;
+
 fn main() -> ExitCode {
     match run(Arguments::from_env()) {
         Ok(true) => ExitCode::SUCCESS,
@@ -64,10 +67,13 @@ fn run(mut args: Arguments) -> Result<bool> {
         for why in &outcome.skipped {
             println!("skipped: {why}");
         }
-        for (promise, what) in &outcome.breaches {
-            println!("BREACH of {promise} ({name}): {what}");
-            held = false;
+        for (promise, what) in outcome.breaches.iter().take(SHOWN) {
+            println!("BREACH of {promise} ({name}): {}", what.chars().take(1000).collect::<String>());
         }
+        if let Some(more) = outcome.breaches.len().checked_sub(SHOWN).filter(|more| *more > 0) {
+            println!("and {more} more of {name}");
+        }
+        held &= outcome.breaches.is_empty();
     }
     for name in broken {
         println!("NOT RUN: {name} could not go on; see above");

@@ -141,7 +141,7 @@ fn on_disk(program: &Path, disk: Disk, budget: Budget) -> Result<Outcome> {
             out.figure(promise, what.clone(), figure.clone());
         }
         for promise in [1, 8, 9, 12, 13] {
-            if out.breaches.iter().any(|(p, _)| p.0 == promise) {
+            if out.has_new(promise) {
                 out.figure(promise, what.clone(), figure.clone());
             }
         }

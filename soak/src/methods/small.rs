@@ -1,0 +1,140 @@
+//! Small disks, few inodes and a limit of file sizes, swept (P10, C16, inputs 61, 62, 65, 68): a typed error, the old checkpoints
+//! fine, nothing left in `tmp`; a deletion needs no room. Where the room ends in the middle of a write the kernel writes a part.
+
+use std::fs;
+use std::path::Path;
+
+use anyhow::Result;
+
+use super::kill::{ALL, Under, judge};
+use crate::budget::Budget;
+use crate::machine::Mount;
+use crate::operation::{Said, Settings, Waiting};
+use crate::outcome::Outcome;
+use crate::scene::Scene;
+
+/// What is scarce.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Scarce {
+    Bytes,
+    Inodes,
+    FileSize,
+}
+
+const ROOMY: &str = "size=64m,nr_inodes=100000";
+
+/// The whole method.
+///
+/// # Errors
+/// When the harness fails.
+pub fn run(program: &Path, budget: Budget) -> Result<Outcome> {
+    let home = tempfile::tempdir()?;
+    let options = ["-t", "tmpfs", "-o", &format!("{ROOMY},mode=0700"), "soak"];
+    let mount = match Mount::new(&options, home.path()) {
+        Ok(mount) => mount,
+        Err(error) => return Ok(Outcome::skip(format!("small: mounting is not permitted: {error:#}"))),
+    };
+    let scene = Scene::new(mount.path())?;
+    let mut out = Outcome::default();
+    let mut salt = 0;
+    for under in ALL {
+        for scarce in [Scarce::Bytes, Scarce::Inodes, Scarce::FileSize] {
+            sweep(program, &mount, &scene, under, scarce, budget, &mut salt, &mut out)?;
+        }
+    }
+    drop(scene);
+    mount.unmount()?;
+    Ok(out)
+}
+
+#[allow(clippy::too_many_arguments, reason = "the parts of one round, each from another owner")]
+fn sweep(
+    program: &Path,
+    mount: &Mount,
+    scene: &Scene,
+    under: Under,
+    scarce: Scarce,
+    budget: Budget,
+    salt: &mut u64,
+    out: &mut Outcome,
+) -> Result<()> {
+    // In units: KiB of the disk, inodes, bytes of a file.
+    let step = match (scarce, budget.is_long()) {
+        (Scarce::Bytes, false) => 64,
+        (Scarce::Bytes, true) => 4,
+        (Scarce::Inodes, _) => 1,
+        (Scarce::FileSize, false) => 1777,
+        (Scarce::FileSize, true) => 97,
+    };
+    let (mut runs, mut full, mut partly, mut done, mut easy) = (0u64, 0u64, 0u64, 0u64, 0u64);
+    for spare in (0..).step_by(step) {
+        *salt += 1;
+        let round = under.prepare(scene, *salt)?;
+        let mut settings = Settings::default();
+        let used = rustix::fs::statvfs(mount.path())?;
+        match scarce {
+            Scarce::Bytes => {
+                let kib = (used.f_blocks - used.f_bfree) * used.f_frsize / 1024;
+                mount.remount(&format!("size={}k", kib + spare))?;
+            }
+            Scarce::Inodes => {
+                mount.remount(&format!("nr_inodes={}", used.f_files - used.f_ffree + spare))?;
+            }
+            Scarce::FileSize => settings.file_limit = Some(spare),
+        }
+        let mut process = Waiting::start(program, round.op, &scene.directory, settings)?;
+        process.go()?;
+        let ended = process.end();
+        mount.remount(ROOMY)?;
+        let what = format!("{} with {scarce:?} and {spare} of room", round.op.name());
+        let said = match ended {
+            Ok((said, _)) => said,
+            Err(error) => {
+                out.breach(10, format!("{what}: {error:#}"));
+                Said::Nothing
+            }
+        };
+        runs += 1;
+        let left = fs::read_dir(scene.store().join("tmp"))?.count();
+        out.check(left == 0, 10, || format!("{what}: {left} leftovers in tmp; it said {said:?}"));
+        match &said {
+            Said::Failed(why) => {
+                full += 1;
+                out.check(why.starts_with("DISK_FULL") || scarce == Scarce::FileSize, 10, || {
+                    format!("{what}: the error is {why}")
+                });
+                out.check(under != Under::Delete || scarce != Scarce::Bytes, 10, || {
+                    format!("{what}: a deletion needs no room, and failed: {why}")
+                });
+                easy = 0;
+            }
+            Said::Partly(..) => {
+                partly += 1;
+                easy = 0;
+            }
+            Said::Done(_) => {
+                done += 1;
+                easy += 1;
+            }
+            Said::Nothing => easy = 0,
+        }
+        judge(scene, &round, &said, &what, out)?;
+        // Three in a row that had enough room: there is nothing more to see.
+        if easy == 3 || out.is_hopeless() {
+            break;
+        }
+    }
+    anyhow::ensure!(
+        full > 0 || under == Under::Delete || !out.breaches.is_empty(),
+        "{under:?} never ran out of {scarce:?}"
+    );
+    let figure =
+        format!("{runs} runs: {full} typed errors, {partly} reported in part, {done} done and exact");
+    for promise in [1, 3, 8, 9, 10, 12, 13] {
+        if promise == 10 || out.has_new(promise) {
+            out.figure(promise, format!("{under:?}, {scarce:?} swept by {step}"), figure.clone());
+        }
+    }
+    out.end_group();
+    Ok(())
+}
