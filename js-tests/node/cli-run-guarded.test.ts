@@ -1,6 +1,6 @@
 // Item 7 of the guard: `run-guarded`, `pause` and `resume` on the command line (G5, G7, G8, G13, C17).
 import { spawn } from 'node:child_process';
-import { existsSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { PACKAGE, temporary, turnback, write } from './support.js';
@@ -27,6 +27,21 @@ describe('run-guarded', () => {
     expect(existsSync(join(workspace, 'a.txt'))).toBe(false);
     expect(run('rollback', only.checkpointId).code).toBe(0);
     expect(existsSync(join(workspace, 'a.txt'))).toBe(true);
+  });
+
+  it('two of one turn take a checkpoint each, of the state right before each (G1: at most one for each process)', () => {
+    const { workspace, run, checkpoints } = prepared();
+    for (const text of ['two', 'three']) {
+      const { code } = run('run-guarded', '--turn', 'turn 7', '--', 'sh', '-c', `echo ${text} >a.txt`);
+      expect(code).toBe(0);
+    }
+    const both = checkpoints();
+    expect(both.map((one: { metadata: { turnId: string } }) => one.metadata.turnId)).toEqual(['turn 7', 'turn 7']);
+    const before = both.map(({ checkpointId }: { checkpointId: string }) => {
+      expect(run('rollback', checkpointId).code).toBe(0);
+      return readFileSync(join(workspace, 'a.txt'), 'utf8');
+    });
+    expect(before).toEqual(['one\n', 'two\n']);
   });
 
   it('passes on the exit code, also of a signal, and each argument as it is', () => {

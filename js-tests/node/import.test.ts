@@ -50,6 +50,25 @@ describe('W9: importing', () => {
     });
   });
 
+  it('takes one file and few of Node’s own modules, and leaves nothing that keeps the process busy', () => {
+    const file = readFileSync(join(PACKAGE, 'dist', 'index.js'), 'utf8');
+    const imported = [...file.matchAll(/^(?:import|export) [^;]*? from ["']([^"']+)["'];$/gm)].map(([, name]) => name);
+    expect(imported.sort()).toEqual(['node:module', 'node:timers/promises', 'node:url']);
+    const ran = node(
+      `await import(${JSON.stringify(new URL('./warm-up.mjs', import.meta.url).href)});
+       const loaded = () => process.moduleLoadList.filter((name) => name.startsWith('NativeModule '));
+       const [before, busy] = [new Set(loaded()), process.getActiveResourcesInfo()];
+       await import('turnback');
+       const large = /stream|child_process|crypto|net|worker|http|intl/;
+       console.log(JSON.stringify({
+         large: loaded().filter((name) => !before.has(name) && large.test(name)),
+         busy: process.getActiveResourcesInfo().length - busy.length,
+       }));`,
+    );
+    expect(ran.stderr).toBe('');
+    expect(JSON.parse(ran.stdout)).toEqual({ large: [], busy: 0 });
+  });
+
   it('works by require() too', () => {
     const ran = node(
       `import { createRequire } from 'node:module';

@@ -29,6 +29,8 @@ export const runGuarded: Command = {
     "CMD's own; 128 and the signal's number when a signal ended it; 127 when it cannot be started.",
     'A checkpoint that fails or takes over 10 s never keeps CMD from running: a line on stderr says so. With --json what CMD prints',
     'goes to stderr, and the document says what the guard answered.',
+    'Each run takes a checkpoint of its own, also of a turn that has one: whether that is the same turn or an id that was used before, and',
+    'what was restored since, no store can tell. It costs no more than what changed in between.',
     'SANDBOX_CHECKPOINT_BEFORE_AGENT_BATCH=false, NODE_ENV=production and `turnback pause` switch the checkpoint off.',
   ],
   examples: ['turnback run-guarded -- rm -rf build', 'turnback run-guarded ~/project --turn 42 -- make clean'],
