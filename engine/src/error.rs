@@ -49,6 +49,10 @@ pub enum Code {
     Conflict,
     /// This checkpoint was not made by a rollback, or there is nothing to undo.
     NotUndoable,
+    /// A sandbox that is what it is cannot become what was asked for (S3).
+    IllegalTransition,
+    /// A sandbox holds work that is nowhere else (S10).
+    UnsavedWork,
     /// An earlier failed write made this object unusable.
     Poisoned,
 }
@@ -79,6 +83,8 @@ impl Code {
             Self::Io => "IO",
             Self::Conflict => "CONFLICT",
             Self::NotUndoable => "NOT_UNDOABLE",
+            Self::IllegalTransition => "ILLEGAL_TRANSITION",
+            Self::UnsavedWork => "UNSAVED_WORK",
             Self::Poisoned => "POISONED",
         }
     }

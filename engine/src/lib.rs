@@ -11,6 +11,7 @@ pub mod model;
 pub mod probe;
 mod report;
 pub mod restore;
+pub mod sandbox;
 pub mod store;
 pub mod tree;
 
@@ -24,4 +25,5 @@ pub use error::{Code, Error, Result};
 pub use model::{Reason, RelPath, Uncovered, escape};
 pub use report::{Conflict, RollbackReport};
 pub use restore::{GitMode, OnConflict};
+pub use sandbox::{Sandbox, SandboxManager, SandboxOptions, Sandboxes};
 pub use store::{Damaged, Durability, OnFull, StoreLocation, VerifyReport};

@@ -19,6 +19,16 @@ pub struct Finding {
     pub detail: String,
 }
 
+/// How sandboxes of a directory can be made, the best way first, each with its reason. Decided by trying; writes nothing to the
+/// directory.
+///
+/// # Errors
+/// When the directory cannot be read, or there is no place for sandboxes.
+pub fn sandbox_mechanisms(directory: &Path, store: &Path) -> Result<Vec<Finding>> {
+    let found = crate::sandbox::mechanisms(directory, store)?;
+    Ok(found.into_iter().map(|(name, ok, detail)| Finding { name, ok, detail }).collect())
+}
+
 /// Looks at the machine, a workspace and a store. Writes nothing to the workspace.
 ///
 /// # Errors

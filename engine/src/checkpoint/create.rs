@@ -38,10 +38,10 @@ pub(super) struct Purpose<'a> {
 pub(super) struct Taken<'a> {
     pub(super) walked: Walked,
     pub(super) identity: Identity,
-    draft: Draft<'a>,
-    cache: CacheFile,
-    appender: Appender,
-    rules: RulesRecord,
+    pub(super) draft: Draft<'a>,
+    pub(super) cache: CacheFile,
+    pub(super) appender: Appender,
+    pub(super) rules: RulesRecord,
 }
 
 impl Manager {

@@ -1,5 +1,6 @@
 //! Checkpoints: the manager with everything that users call, and the records it gives them.
 
+pub(crate) mod baseline;
 mod cache_file;
 mod create;
 mod export;

@@ -11,5 +11,7 @@ mod plan;
 mod stage;
 
 pub use apply::{Applied, ApplyOptions, RootMade, Stopped, Target, apply};
+pub(crate) use beneath::{Dir, Refused, settle_directory, settle_link, settle_new};
 pub use beneath::{Resolver, Root};
 pub use plan::{GitMode, Manifests, MergeOptions, Merged, OnConflict, Plan, PlanOptions, Sides, merge, plan};
+pub(crate) use stage::remove_beneath;

@@ -130,8 +130,18 @@ pub fn remove_tree(path: &Path) -> Result<()> {
     }
 }
 
+/// Removes a file of the store; one that is not there is fine.
+pub(crate) fn remove_file(path: &Path) -> Result<()> {
+    match std::fs::remove_file(path) {
+        Err(e) if e.kind() != std::io::ErrorKind::NotFound => {
+            Err(Error::io("removing a file of the store", e).at(path))
+        }
+        _ => Ok(()),
+    }
+}
+
 /// The names in a directory of the store.
-pub(super) fn names(path: &Path) -> Result<Vec<String>> {
+pub(crate) fn names(path: &Path) -> Result<Vec<String>> {
     let mut names = Vec::new();
     let reading = |e| Error::io("listing a directory of the store", e).at(path);
     for entry in std::fs::read_dir(path).map_err(reading)? {

@@ -201,7 +201,8 @@ fn check_format(layout: &Layout) -> Result<Option<String>> {
 }
 
 fn initialise(layout: &Layout) -> Result<()> {
-    let ours = ["checkpoints", "packs", "tmp", "locks", "workspaces", "format", "suspects", "paused"];
+    let ours =
+        ["checkpoints", "packs", "tmp", "locks", "workspaces", "format", "suspects", "paused", "sandboxes"];
     let foreign = files::names(layout.root())?.into_iter().find(|name| !ours.contains(&name.as_str()));
     if foreign.is_some() {
         return Err(Error::new(

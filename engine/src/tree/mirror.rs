@@ -34,6 +34,12 @@ pub trait Mirror: Sync {
     /// [`MirrorError`].
     fn discard(&self, path: &RelPath) -> Result<(), MirrorError>;
 
+    /// Removes everything beneath the root and forgets what was made: all comes again.
+    ///
+    /// # Errors
+    /// When it cannot be removed.
+    fn start_over(&self) -> Result<(), Error>;
+
     /// Whether inodes of the second tree may be told by their timestamps later: nobody else can write there until then, and the
     /// maker lets the file clock move on before he shows it to anybody.
     fn is_trusted(&self) -> bool;
@@ -128,6 +134,11 @@ pub type Group = Arc<Mutex<Option<First>>>;
 pub struct Groups(Mutex<HashMap<(u64, u64), Group>>);
 
 impl Groups {
+    /// Forgets all of them.
+    pub fn clear(&self) {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).clear();
+    }
+
     /// What is known of an inode.
     pub fn of(&self, stat: &Stat) -> Group {
         let mut groups = self.0.lock().unwrap_or_else(PoisonError::into_inner);

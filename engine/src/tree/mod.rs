@@ -19,4 +19,5 @@ pub use diff::{Difference, change, changes, differences, lookup};
 pub use exclude::Rules;
 pub use stat::Stat;
 pub use stat_cache::{CacheReader, CacheRef, CacheWriter, compact};
+pub(crate) use walk::LOCAL_SLACK_NS;
 pub use walk::{Limits, Walk, Walked, is_local};

@@ -90,7 +90,10 @@ pub fn build(root: &Path, outside: &Path) {
     symlink("loop2", root.join("loop1")).unwrap();
     symlink("loop1", root.join("loop2")).unwrap();
     symlink("a\nb", root.join("newline")).unwrap();
-    symlink("x".repeat(4095), root.join("long")).unwrap();
+    // The longest link that there is; XFS takes no more than 1,023 bytes.
+    symlink("x".repeat(4095), root.join("long"))
+        .or_else(|_| symlink("x".repeat(1023), root.join("long")))
+        .unwrap();
     symlink("/proc/self/fd/0", root.join("magic")).unwrap();
     set_mtime(&root.join("dangling"), 86_400, 7);
     fifo(&root.join("pipe"));

@@ -173,7 +173,12 @@ pub fn copy_store(from: &Path, to: &Path) {
 
 /// Waits until the clock that stamps files has moved far enough for timestamps from before to count as old.
 pub fn let_timestamps_age(place: &Place) {
-    let probe = place.dir.path().join("clock");
+    let_clock_pass(place.dir.path());
+}
+
+/// As [`let_timestamps_age`], for any directory.
+pub fn let_clock_pass(dir: &Path) {
+    let probe = dir.join("clock-probe");
     let stamp = || {
         fs::write(&probe, "x").unwrap();
         let stat = fs::metadata(&probe).unwrap();
@@ -181,6 +186,7 @@ pub fn let_timestamps_age(place: &Place) {
     };
     let first = stamp();
     while stamp() - first < 50_000_000 {}
+    fs::remove_file(&probe).unwrap();
 }
 
 /// Bytes that no compression shortens; different for every seed.

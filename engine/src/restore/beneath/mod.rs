@@ -8,6 +8,8 @@ mod dir;
 mod root;
 mod settle;
 
-pub(super) use dir::{Dir, Overwrite, retry};
+pub(crate) use dir::Dir;
+pub(super) use dir::{Overwrite, retry};
 pub use root::{Resolver, Root};
-pub(super) use settle::{Refused, mtime_of, settle_directory, settle_existing, settle_link, settle_new};
+pub(crate) use settle::{Refused, settle_directory, settle_link, settle_new};
+pub(super) use settle::{mtime_of, settle_existing};

@@ -122,7 +122,7 @@ impl Drop for Area {
 }
 
 /// Removes everything beneath a root of ours, with few descriptors however deep it is.
-fn remove_beneath(root: &Root) -> Result<(), Errno> {
+pub(crate) fn remove_beneath(root: &Root) -> Result<(), Errno> {
     let mut open = vec![(RelPath::root(), root.top().names()?)];
     while let Some((path, names)) = open.last_mut() {
         let Some(name) = names.pop() else {

@@ -6,6 +6,7 @@ mod build;
 mod check;
 mod leaf;
 
+pub(crate) use area::remove_beneath;
 pub(super) use area::{Area, sweep};
 pub(super) use build::{SYNC_SINGLY, Slot, Staged, build, needs_area};
 pub(super) use check::check_space;

@@ -1,0 +1,175 @@
+//! What sandboxes need of the manager: the picture of a resource that is taken while it is copied, and what goes with a sandbox.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::os::fd::OwnedFd;
+use std::path::{Path, PathBuf};
+
+use turnback_core::{CheckpointId, Millis, Phase, PlanId, SandboxId};
+
+use super::create::{Purpose, Taken, now};
+use super::manager::{Inner, Manager, STORE_PATIENCE};
+use super::stage_names;
+use super::types::Checkpoint;
+use super::workspace::{Workspace, identity, make_private};
+use crate::context::Context;
+use crate::error::Result;
+use crate::model::Node;
+use crate::store::{Draft, Durability, FileLock, LockKind, Patience, Preview, RulesRecord, remove_tree};
+use crate::tree::mirror::Mirror;
+use crate::tree::{Limits, Rules, change, differences};
+
+/// How a baseline is called among a sandbox's checkpoints.
+pub(crate) const BASELINE_LABEL: &str = "baseline";
+
+/// What a baseline is taken of.
+pub(crate) struct BaselineRequest<'a> {
+    /// The directory that is read, by its canonical path.
+    pub(crate) resource: &'a Path,
+    /// The second tree, by its canonical path: the checkpoint's workspace.
+    pub(crate) sandbox: &'a Path,
+    /// The second tree's root.
+    pub(crate) root: &'a OwnedFd,
+    /// Makes the second tree.
+    pub(crate) mirror: &'a dyn Mirror,
+    /// The plan that the sandbox belongs to.
+    pub(crate) plan_id: &'a PlanId,
+    /// More paths than this fail with `TOO_BROAD`.
+    pub(crate) max_files: Option<u64>,
+}
+
+impl Manager {
+    /// The canonical path of a directory that may be isolated.
+    pub(crate) fn check_resource(&self, directory: &Path) -> Result<PathBuf> {
+        let inner = self.open_inner()?;
+        inner.store.require_writable()?;
+        let workspace = Workspace::resolve(directory)?;
+        workspace.check_scope(inner.layout(), false)?;
+        workspace.check_ancestors()?;
+        Ok(workspace.path)
+    }
+
+    /// The id under which the checkpoints of a directory stand.
+    pub(crate) fn id_at(&self, canonical: &Path) -> Result<SandboxId> {
+        Workspace::at(canonical.to_owned()).map(|w| w.id)
+    }
+
+    /// Reads a resource once: `mirror` makes the second tree, and the picture of that tree becomes a checkpoint of it (S5).
+    pub(crate) fn take_baseline(&self, request: &BaselineRequest<'_>, ctx: &Context) -> Result<Checkpoint> {
+        let inner = self.open_inner()?;
+        let resource = Workspace::at(request.resource.to_owned())?;
+        let sandbox = Workspace::at(request.sandbox.to_owned())?;
+        let purpose = Purpose {
+            plan_id: request.plan_id,
+            phase: Phase::Manual,
+            metadata: BTreeMap::new(),
+            label: Some(BASELINE_LABEL.to_owned()),
+            rollback_of: None,
+        };
+        // Nobody rolls the resource back while it is read.
+        let held = inner.lock_workspace(&resource, ctx)?;
+        let mut again = false;
+        let published = inner.with_room(&BTreeSet::new(), ctx, || {
+            if std::mem::replace(&mut again, true) {
+                // The store had no room for all of it; what was made meanwhile may be out of date.
+                request.mirror.start_over()?;
+            }
+            let _store = inner.share_store(ctx)?;
+            let taken = inner.take_mirrored(&resource, &sandbox, request, ctx)?;
+            inner.publish(&sandbox, taken, purpose.clone(), ctx)
+        })?;
+        drop(held);
+        self.set_pinned(published.parsed.id, true)?;
+        Ok(Checkpoint::of(&published, inner.layout()))
+    }
+
+    /// Whether a checkpoint's workspace holds anything that the checkpoint does not: also what no checkpoint can keep, save sockets
+    /// and devices.
+    pub(crate) fn differs(&self, from: CheckpointId, ctx: &Context) -> Result<bool> {
+        use crate::model::FileKind::{Device, Socket};
+        let inner = self.open_inner()?;
+        let _store = inner.share_store(ctx)?;
+        let from = inner.catalog.require(from)?;
+        let before = from.parsed.picture(&inner.packs)?;
+        let preview = Preview::new(&inner.packs);
+        let after = inner.picture_now(&from, &before, &preview, ctx)?;
+        let found = differences(&before, &after, &preview, ctx)?;
+        Ok(found.iter().any(|difference| {
+            let node = difference.after.as_ref().map(|entry| &entry.node);
+            match node {
+                Some(Node::Uncovered { kind, .. }) => !matches!(kind, Socket | Device),
+                _ => change(difference).is_some(),
+            }
+        }))
+    }
+
+    /// Deletes the checkpoints of a sandbox that nobody ever worked in.
+    pub(crate) fn delete_all_of(&self, sandbox: &SandboxId) -> Result<()> {
+        for listed in self.list(Some(sandbox))?.checkpoints {
+            self.delete(listed.checkpoint.checkpoint_id)?;
+        }
+        Ok(())
+    }
+
+    /// Forgets what is remembered of a workspace that is gone for good: stat cache and locks.
+    pub(crate) fn forget_workspace(&self, sandbox: &SandboxId, ctx: &Context) -> Result<()> {
+        let inner = self.open_inner()?;
+        let path = inner.layout().workspace_lock(sandbox.as_str());
+        let _workspace = FileLock::acquire(&path, LockKind::Exclusive, Patience::Wait(STORE_PATIENCE), ctx)?;
+        remove_tree(&inner.layout().workspace(sandbox.as_str()))?;
+        crate::store::remove_file(&path)
+    }
+
+    /// Holds the store as one who adds to it, so that nobody sweeps what is being written.
+    pub(crate) fn share(&self, ctx: &Context) -> Result<FileLock> {
+        self.open_inner()?.share_store(ctx)
+    }
+
+    /// What an acknowledged change survives.
+    pub(crate) fn durability(&self) -> Result<Durability> {
+        Ok(self.open_inner()?.durability)
+    }
+
+    /// Where temporary files of the store go.
+    pub(crate) fn tmp(&self) -> Result<PathBuf> {
+        Ok(self.open_inner()?.layout().tmp())
+    }
+
+    /// A new id: no other call gives the same one.
+    pub(crate) fn fresh_id(&self) -> Result<CheckpointId> {
+        self.open_inner()?.next_id()
+    }
+}
+
+impl Inner {
+    fn take_mirrored(
+        &self,
+        resource: &Workspace,
+        sandbox: &Workspace,
+        request: &BaselineRequest<'_>,
+        ctx: &Context,
+    ) -> Result<Taken<'_>> {
+        let identity = identity(request.root)?;
+        let rules = Rules::new(&[], false, None)?;
+        // A cache of the sandbox, which has none yet: the walk leaves it what it made.
+        let mut cache = self.cache(sandbox, &rules, identity);
+        cache.forget();
+        let appender = cache.appender();
+        let ours = stage_names::remembered(self.layout(), resource)?;
+        let draft = Draft::begin(self.layout(), &self.packs, &self.budget, self.durability)?;
+        let limits = Limits { max_files: request.max_files };
+        let root = resource.open()?;
+        let walk = self.walk(root, &cache, Some(&appender), &draft, &self.packs, &rules, limits, &ours, ctx);
+        let walked = walk.run_mirrored(self.pool()?, request.mirror)?;
+        Ok(Taken { walked, identity, draft, cache, appender, rules: RulesRecord::default() })
+    }
+}
+
+/// Makes a directory with its parents, for us alone whatever the umask (C9).
+pub(crate) fn make_private_directory(path: &Path) -> Result<()> {
+    make_private(path)
+}
+
+/// Milliseconds since the epoch, by the machine's clock.
+pub(crate) fn wall_clock() -> Millis {
+    now()
+}

@@ -1,0 +1,215 @@
+//! An isolated copy of a directory (S5). Its baseline is taken in the same pass and never moves with the resource.
+
+use std::os::fd::OwnedFd;
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
+
+use turnback_core::{Millis, SandboxStatus};
+
+use super::copier::Copier;
+use super::handle::{Handle, Locked};
+use super::lease::Lease;
+use super::locations::{self, Chosen};
+use super::names::StrategyName;
+use super::options::SandboxOptions;
+use super::record::{CopiedRecord, Record};
+use super::registry::{Place, Registry};
+use super::removal::{plan_of, remove_files};
+use super::strategy::Sandbox;
+use crate::change::Change;
+use crate::checkpoint::baseline::{BaselineRequest, make_private_directory, wall_clock};
+use crate::checkpoint::{DiffTo, Manager, RollbackRequest};
+use crate::context::Context;
+use crate::error::{Code, Error, Result};
+use crate::report::RollbackReport;
+use crate::restore::{GitMode, Root};
+use crate::store::{Durability, FileLock};
+
+/// A copy that shares its blocks with the resource where the file system can.
+#[derive(Debug)]
+pub struct CopyOnWriteSandbox {
+    handle: Handle,
+}
+
+impl CopyOnWriteSandbox {
+    pub(super) fn create(
+        manager: &Manager,
+        options: &SandboxOptions,
+        detached_until: Option<Millis>,
+        ctx: &Context,
+    ) -> Result<Self> {
+        let resource = manager.check_resource(&options.resource)?;
+        let store = manager.store_path();
+        let chosen = locations::choose(&resource, store, options.mechanism, options.location.as_deref())?;
+        let registry = Registry::of(manager);
+        refuse_inside_sandbox(&registry, &chosen.base)?;
+        let record = planned(manager, options, &resource, &chosen, detached_until)?;
+        let (place, lease) = registry.register(&record, ctx)?;
+        let lock = place.lock_patiently(ctx)?;
+        let making = Making { manager, place: &place, options, chosen: &chosen };
+        match making.run(record.clone(), ctx) {
+            Ok(record) => {
+                drop(lock);
+                Ok(Self::open(manager, place, &record, lease))
+            }
+            Err(error) => {
+                if let Err(left) = unmake(manager, &place, &record, lock) {
+                    tracing::warn!(error = %left, id = %record.id, "an unfinished sandbox stays listed");
+                }
+                Err(error)
+            }
+        }
+    }
+
+    pub(super) fn open(manager: &Manager, place: Place, record: &Record, lease: Lease) -> Self {
+        Self { handle: Handle::new(manager, place, record, lease) }
+    }
+}
+
+/// A sandbox in a sandbox's own tree would be part of that one's work.
+fn refuse_inside_sandbox(registry: &Registry, base: &Path) -> Result<()> {
+    for id in registry.ids()? {
+        let other = registry.place(&id).read().ok().flatten();
+        if let Some(other) = other.filter(|other| other.holder.is_some() && base.starts_with(&other.path)) {
+            return Err(Error::new(
+                Code::InvalidArgument,
+                format!("the location for sandboxes lies in the sandbox {}", other.id),
+                "give a location outside of sandboxes (`location`, --location)",
+            )
+            .at(base));
+        }
+    }
+    Ok(())
+}
+
+fn planned(
+    manager: &Manager,
+    options: &SandboxOptions,
+    resource: &Path,
+    chosen: &Chosen,
+    detached_until: Option<Millis>,
+) -> Result<Record> {
+    // Nobody can guess the name, and no two are the same (S9).
+    let holder = chosen.base.join(manager.fresh_id()?.to_string());
+    let path = holder.join(resource.file_name().unwrap_or_else(|| std::ffi::OsStr::new("workspace")));
+    Ok(Record {
+        id: manager.id_at(&path)?,
+        strategy: StrategyName::CopyOnWrite,
+        mechanism: Some(chosen.mechanism),
+        plan_id: options.plan_id.clone(),
+        resource: resource.to_owned(),
+        path,
+        holder: Some(holder),
+        own_base: chosen.own,
+        status: SandboxStatus::Pending,
+        baseline: None,
+        detached_until,
+        created_at: wall_clock(),
+        absolute_links: Vec::new(),
+        copied: CopiedRecord::default(),
+        extra: std::collections::BTreeMap::new(),
+    })
+}
+
+struct Making<'a> {
+    manager: &'a Manager,
+    place: &'a Place,
+    options: &'a SandboxOptions,
+    chosen: &'a Chosen,
+}
+
+impl Making<'_> {
+    /// Makes a sandbox that is registered: directory, copy and baseline in one pass, and then the record that says that it is there.
+    fn run(&self, mut record: Record, ctx: &Context) -> Result<Record> {
+        let (root, fd) = make_root(&record, &self.chosen.base)?;
+        let copier = Copier::new(root, &fd, self.chosen.mechanism, record.resource.as_os_str().as_bytes());
+        let plan_id = plan_of(record.plan_id.as_ref())?;
+        let request = BaselineRequest {
+            resource: &record.resource,
+            sandbox: &record.path,
+            root: &fd,
+            mirror: &copier,
+            plan_id: &plan_id,
+            max_files: self.options.max_files,
+        };
+        let baseline = self.manager.take_baseline(&request, ctx)?;
+        if self.manager.durability()? == Durability::Power {
+            // After a power cut, files that are not as the baseline has them would look like the agent's work.
+            rustix::fs::syncfs(&fd).map_err(|e| Error::io("syncing the sandbox", e).at(&record.path))?;
+        }
+        copier.let_clock_move();
+        ctx.check()?;
+        (record.copied, record.absolute_links) = copier.finish();
+        record.baseline = Some(baseline.checkpoint_id);
+        record.status = record.status.transition(SandboxStatus::Created).map_err(super::handle::illegal)?;
+        self.place.write(&record)?;
+        Ok(record)
+    }
+}
+
+/// Makes the private directory and the empty root in it.
+fn make_root(record: &Record, base: &Path) -> Result<(Root, OwnedFd)> {
+    let Some(holder) = &record.holder else {
+        return Err(Error::new(Code::Io, "the sandbox has no place", "please report this"));
+    };
+    // Another one that was cleaned up just now may have taken the empty directory with it.
+    make_private_directory(base)?;
+    let failed = |errno| Error::io("making the sandbox's directory", errno).at(&record.path);
+    let base = Root::open(base)?;
+    let name = |path: &Path| path.file_name().map(|n| n.as_bytes().to_vec()).unwrap_or_default();
+    let holder_name = name(holder);
+    base.top().mkdir(&holder_name, 0o700).map_err(failed)?;
+    let inside = base.top().dir(&holder_name).map_err(failed)?;
+    inside.become_private().map_err(failed)?;
+    let root_name = name(&record.path);
+    inside.mkdir(&root_name, 0o700).map_err(failed)?;
+    let top = inside.dir(&root_name).map_err(failed)?;
+    let fd = top.readable().map_err(failed)?;
+    Ok((Root::from_dir(top, record.path.clone()), fd))
+}
+
+/// Takes everything back that was made of a sandbox that failed.
+fn unmake(manager: &Manager, place: &Place, record: &Record, lock: Option<FileLock>) -> Result<()> {
+    // Also after the caller cancelled: this has to be done.
+    let ctx = Context::default();
+    remove_files(record)?;
+    manager.delete_all_of(&record.id)?;
+    manager.forget_workspace(&record.id, &ctx)?;
+    drop(lock);
+    place.remove(&ctx)
+}
+
+impl Sandbox for CopyOnWriteSandbox {
+    fn handle(&self) -> &Handle {
+        &self.handle
+    }
+
+    fn compare(&self, at: &Locked<'_>, ctx: &Context) -> Result<Vec<Change>> {
+        at.handle().manager().diff(at.baseline()?, DiffTo::Now, ctx)
+    }
+
+    fn has_unsaved(&self, at: &Locked<'_>, ctx: &Context) -> Result<bool> {
+        at.handle().manager().differs(at.baseline()?, ctx)
+    }
+
+    fn put_back(&self, at: &Locked<'_>, ctx: &Context) -> Result<RollbackReport> {
+        clear_place(at.handle().path())?;
+        // The directory is ours whoever replaced it, and so is every `.git` in it (C7).
+        let request =
+            RollbackRequest { git: GitMode::Exact, allow_replaced_root: true, ..RollbackRequest::default() };
+        at.handle().manager().rollback(at.baseline()?, request, ctx)
+    }
+}
+
+/// Removes a link that lies where the root was; the root is then made anew. Anything else that is no directory is somebody's work.
+fn clear_place(path: &Path) -> Result<()> {
+    let Some((holder, name)) = path.parent().zip(path.file_name()) else { return Ok(()) };
+    let holder = Root::open(holder)?;
+    let failed = |errno| Error::io("looking at the sandbox's root", errno).at(path);
+    match holder.top().lstat_opt(name.as_bytes()).map_err(failed)? {
+        Some(stat) if rustix::fs::FileType::from_raw_mode(stat.st_mode).is_symlink() => {
+            holder.top().unlink(name.as_bytes()).map_err(failed)
+        }
+        _ => Ok(()),
+    }
+}

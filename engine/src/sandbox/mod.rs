@@ -1,0 +1,34 @@
+//! Sandboxes (S1–S12): isolated copies of a directory, behind one small trait, listed in a registry from before their first file on.
+//!
+//! *Making and finding them:* [`Sandboxes`]. *Working with one:* [`Sandbox`]. *Those of a plan:* [`SandboxManager`].
+//! A strategy is a type that implements [`Sandbox`]'s three required steps; life, lock, lease and registry are the same for all.
+
+mod abandoned;
+mod contains;
+mod copier;
+mod copy_on_write;
+mod handle;
+mod lease;
+mod locations;
+mod names;
+mod none;
+mod options;
+mod plans;
+mod record;
+mod registry;
+mod removal;
+mod sandboxes;
+mod strategy;
+
+pub use abandoned::{AbandonedReport, Kept, SandboxAbout, SandboxInfo};
+pub use copy_on_write::CopyOnWriteSandbox;
+pub use handle::{Handle, Locked};
+pub use lease::Owner;
+pub(crate) use locations::mechanisms;
+pub use names::{Mechanism, MechanismChoice, StrategyName};
+pub use none::NoSandbox;
+pub use options::{LeaseRequest, SandboxOptions};
+pub use plans::SandboxManager;
+pub use record::CopiedRecord;
+pub use sandboxes::Sandboxes;
+pub use strategy::{CleanupReport, Sandbox};

@@ -1,0 +1,93 @@
+//! The sandboxes of plans (S11): one for each resource of a plan, made when it is first asked for.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use turnback_core::{PlanId, SandboxStatus};
+
+use super::options::SandboxOptions;
+use super::sandboxes::Sandboxes;
+use super::strategy::{CleanupReport, Sandbox};
+use crate::checkpoint::Manager;
+use crate::context::Context;
+use crate::error::Result;
+use crate::report::RollbackReport;
+
+type Key = (PlanId, PathBuf);
+/// One for each key, so that two who ask for the same at once get one, and nobody else waits.
+type Cell = Arc<Mutex<Option<Arc<dyn Sandbox>>>>;
+
+/// Holds the sandboxes of plans for this process.
+#[derive(Debug)]
+pub struct SandboxManager {
+    sandboxes: Sandboxes,
+    cells: Mutex<BTreeMap<Key, Cell>>,
+}
+
+fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl SandboxManager {
+    /// One that holds nothing yet.
+    #[must_use]
+    pub fn new(manager: &Manager) -> Self {
+        Self { sandboxes: Sandboxes::new(manager), cells: Mutex::default() }
+    }
+
+    /// The plan's sandbox of a resource; made when there is none, or when the last one was cleaned up. The plan id in `options` gives
+    /// way to `plan_id`; the other options count only when one is made.
+    ///
+    /// # Errors
+    /// Those of [`Sandboxes::create`].
+    pub fn get_or_create(
+        &self,
+        plan_id: &PlanId,
+        options: &SandboxOptions,
+        ctx: &Context,
+    ) -> Result<Arc<dyn Sandbox>> {
+        let resource = self.sandboxes.manager.check_resource(&options.resource)?;
+        let cell = Arc::clone(locked(&self.cells).entry((plan_id.clone(), resource)).or_default());
+        let mut held = locked(&cell);
+        if let Some(sandbox) = &*held
+            && sandbox.handle().status()? != SandboxStatus::CleanedUp
+        {
+            return Ok(Arc::clone(sandbox));
+        }
+        let options = SandboxOptions { plan_id: Some(plan_id.clone()), ..options.clone() };
+        let sandbox = self.sandboxes.create(&options, ctx)?;
+        *held = Some(Arc::clone(&sandbox));
+        Ok(sandbox)
+    }
+
+    /// The sandboxes of a plan, by resource.
+    #[must_use]
+    pub fn of_plan(&self, plan_id: &PlanId) -> Vec<Arc<dyn Sandbox>> {
+        let cells: Vec<Cell> = {
+            let cells = locked(&self.cells);
+            cells.iter().filter(|((plan, _), _)| plan == plan_id).map(|(_, cell)| Arc::clone(cell)).collect()
+        };
+        cells.iter().filter_map(|cell| locked(cell).clone()).collect()
+    }
+
+    /// Puts all sandboxes of a plan back to their baselines. All are tried; the answers are in the order of their resources.
+    pub fn rollback_all(&self, plan_id: &PlanId, ctx: &Context) -> Vec<Result<RollbackReport>> {
+        self.of_plan(plan_id).iter().map(|sandbox| sandbox.rollback(ctx)).collect()
+    }
+
+    /// Cleans up all sandboxes of a plan. All are tried; those that refuse stay with the plan.
+    pub fn cleanup_all(&self, plan_id: &PlanId, force: bool, ctx: &Context) -> Vec<Result<CleanupReport>> {
+        let answers: Vec<_> =
+            self.of_plan(plan_id).into_iter().map(|sandbox| sandbox.cleanup(force, ctx)).collect();
+        locked(&self.cells).retain(|(plan, _), cell| {
+            let gone = || {
+                // Somebody who is making one holds it.
+                let Ok(held) = cell.try_lock() else { return false };
+                held.as_ref().is_none_or(|s| matches!(s.handle().status(), Ok(SandboxStatus::CleanedUp)))
+            };
+            plan != plan_id || !gone()
+        });
+        answers
+    }
+}

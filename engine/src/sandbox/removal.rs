@@ -1,0 +1,87 @@
+//! Removing what a sandbox consists of, in an order that a crash may cut short anywhere: the record goes last.
+
+use std::path::Path;
+
+use turnback_core::PlanId;
+
+use super::handle::Locked;
+use super::locations::drop_if_empty;
+use super::record::Record;
+use crate::checkpoint::Manager;
+use crate::context::Context;
+use crate::error::{Code, Error, Result};
+use crate::model::escape;
+use crate::restore::{Root, remove_beneath};
+
+/// The plan that a sandbox's own checkpoints belong to.
+pub(super) fn plan_of(plan_id: Option<&PlanId>) -> Result<PlanId> {
+    match plan_id {
+        Some(plan) => Ok(plan.clone()),
+        None => PlanId::new("sandbox").map_err(|e| {
+            Error::new(Code::Io, "the sandbox's checkpoints have no plan", "please report this").because(e)
+        }),
+    }
+}
+
+/// Removes the files, the baseline and the record of a sandbox that is cleaned up.
+///
+/// # Errors
+/// When its files cannot be removed. A baseline that cannot be removed stays, and with it the record, for a later cleanup.
+pub(super) fn remove(at: &mut Locked<'_>, ctx: &Context) -> Result<()> {
+    let record = at.record()?.clone();
+    let manager = at.handle().manager().clone();
+    remove_files(&record)?;
+    if let Err(error) = forget(&manager, &record, ctx) {
+        tracing::warn!(%error, id = %record.id, "the sandbox stays listed until its baseline can be deleted");
+        return Ok(());
+    }
+    at.forget(ctx)
+}
+
+/// Deletes what the store holds for a sandbox, save the checkpoints that somebody took in it.
+pub(super) fn forget(manager: &Manager, record: &Record, ctx: &Context) -> Result<()> {
+    if let Some(baseline) = record.baseline {
+        manager.delete(baseline)?;
+    }
+    if record.holder.is_some() {
+        manager.forget_workspace(&manager.id_at(&record.path)?, ctx)?;
+    }
+    Ok(())
+}
+
+/// Removes the directory around a sandbox with all that is in it: beneath its descriptor, never following a link.
+pub(super) fn remove_files(record: &Record) -> Result<()> {
+    let Some(holder) = &record.holder else { return Ok(()) };
+    let Some((base, name)) = holder.parent().zip(holder.file_name()) else { return Ok(()) };
+    let failed = |errno: rustix::io::Errno| removal_failed(holder, errno);
+    let root = match Root::open(base) {
+        Ok(root) => root,
+        Err(error) if error.code() == Code::NotFound => return Ok(()),
+        Err(error) => return Err(error),
+    };
+    let name = std::os::unix::ffi::OsStrExt::as_bytes(name);
+    match root.top().lstat_opt(name).map_err(failed)? {
+        None => {}
+        Some(_) => {
+            let dir = root.top().dir(name).map_err(failed)?;
+            remove_beneath(&Root::from_dir(dir, holder.clone())).map_err(failed)?;
+            root.top().rmdir(name).map_err(failed)?;
+        }
+    }
+    drop_if_empty(base, record.own_base);
+    Ok(())
+}
+
+fn removal_failed(holder: &Path, errno: rustix::io::Errno) -> Error {
+    use rustix::io::Errno;
+    if matches!(errno, Errno::BUSY | Errno::XDEV) {
+        let path = escape(std::os::unix::ffi::OsStrExt::as_bytes(holder.as_os_str()));
+        return Error::new(
+            Code::Busy,
+            format!("something is mounted in the sandbox (`{path}`)"),
+            "unmount it and clean up again; nothing is deleted through a mount",
+        )
+        .because(std::io::Error::from(errno));
+    }
+    Error::io("removing the sandbox's files", errno).at(holder)
+}

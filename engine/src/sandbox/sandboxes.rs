@@ -1,0 +1,90 @@
+//! Making a sandbox, and finding one again.
+
+use std::sync::Arc;
+
+use turnback_core::{Millis, SandboxId};
+
+use super::copy_on_write::CopyOnWriteSandbox;
+use super::lease::Lease;
+use super::names::StrategyName;
+use super::none::NoSandbox;
+use super::options::{LeaseRequest, SandboxOptions};
+use super::registry::Registry;
+use super::strategy::Sandbox;
+use crate::checkpoint::Manager;
+use crate::checkpoint::baseline::wall_clock;
+use crate::context::Context;
+use crate::error::{Code, Error, Result};
+
+/// The sandboxes of one store. Cheap to clone; all methods block.
+#[derive(Debug, Clone)]
+pub struct Sandboxes {
+    pub(super) manager: Manager,
+}
+
+impl Sandboxes {
+    /// Those of a manager's store.
+    #[must_use]
+    pub fn new(manager: &Manager) -> Self {
+        Self { manager: manager.clone() }
+    }
+
+    /// Makes a sandbox. Exactly what was asked for, or an error (S5, F19); after an error nothing of it is left.
+    ///
+    /// # Errors
+    /// `NOT_FOUND`, `NOT_A_DIRECTORY`, `PERMISSION_DENIED`, `TOO_BROAD`, `STORE_NESTED` for the resource; `INVALID_ARGUMENT` for options
+    /// that the strategy does not have or a location inside the resource; `UNSUPPORTED_FILESYSTEM` for a mechanism that is not to be
+    /// had; `BUSY`, `DISK_FULL`, `ABORTED`, `TIMED_OUT`, `IO`.
+    pub fn create(&self, options: &SandboxOptions, ctx: &Context) -> Result<Arc<dyn Sandbox>> {
+        let until = match options.lease {
+            LeaseRequest::Held => None,
+            LeaseRequest::Detached(time) => {
+                let ms = u64::try_from(time.as_millis()).unwrap_or(u64::MAX);
+                Some(Millis::since_epoch(wall_clock().as_u64().saturating_add(ms)))
+            }
+        };
+        match options.strategy {
+            StrategyName::None => Ok(Arc::new(NoSandbox::create(&self.manager, options, until, ctx)?)),
+            StrategyName::CopyOnWrite => {
+                Ok(Arc::new(CopyOnWriteSandbox::create(&self.manager, options, until, ctx)?))
+            }
+            StrategyName::GitWorktree => Err(no_worktrees()),
+        }
+    }
+
+    /// A sandbox that was made earlier, by this process or another one; held by this process too from now on.
+    ///
+    /// # Errors
+    /// `NOT_FOUND`, `CORRUPT` for a damaged record, `BUSY`, `IO`.
+    pub fn attach(&self, id: &SandboxId, ctx: &Context) -> Result<Arc<dyn Sandbox>> {
+        let missing = || {
+            Error::new(
+                Code::NotFound,
+                format!("there is no sandbox {id} in this store"),
+                "see `turnback sandbox list` for the sandboxes there are, and check which store is used",
+            )
+        };
+        let place = Registry::of(&self.manager).place(id);
+        if place.read()?.is_none() {
+            return Err(missing());
+        }
+        let lease = Lease::hold(place.directory(), ctx)?;
+        // Read under the lease: whoever removes abandoned ones may have been quicker.
+        let record = place.read()?.ok_or_else(missing)?;
+        match record.strategy {
+            StrategyName::None => Ok(Arc::new(NoSandbox::open(&self.manager, place, &record, lease))),
+            StrategyName::CopyOnWrite => {
+                Ok(Arc::new(CopyOnWriteSandbox::open(&self.manager, place, &record, lease)))
+            }
+            StrategyName::GitWorktree => Err(no_worktrees()),
+        }
+    }
+}
+
+fn no_worktrees() -> Error {
+    Error::new(
+        Code::InvalidArgument,
+        format!("this version has no sandboxes of strategy `{}`", StrategyName::GitWorktree),
+        format!("use the strategy `{}`", StrategyName::CopyOnWrite),
+    )
+}

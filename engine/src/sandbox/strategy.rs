@@ -1,0 +1,173 @@
+//! What every sandbox can do. A strategy gives the steps that touch files; the order of things is the same for all.
+
+use std::fmt::Debug;
+use std::path::{Path, PathBuf};
+
+use turnback_core::{CheckpointId, Phase, SandboxStatus};
+
+use super::contains::contains;
+use super::handle::{Handle, Locked};
+use super::removal;
+use crate::change::Change;
+use crate::checkpoint::CreateRequest;
+use crate::context::Context;
+use crate::error::{Code, Error, Result};
+use crate::report::RollbackReport;
+
+/// How many changed paths an error names.
+const NAMED: usize = 10;
+
+/// What a cleanup did.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct CleanupReport {
+    /// The checkpoint with the work that was unsaved; export it, or roll back to it `into` another directory.
+    pub saved_checkpoint_id: Option<CheckpointId>,
+}
+
+/// An isolated directory, or one that only seems to be (`none`).
+///
+/// Calls on one sandbox are serialised, also between processes; they wait ten seconds for each other and then fail with `BUSY`.
+pub trait Sandbox: Debug + Send + Sync {
+    /// What is the same for all strategies.
+    fn handle(&self) -> &Handle;
+
+    /// *A strategy's step:* what differs from the baseline.
+    ///
+    /// # Errors
+    /// `NOT_UNDOABLE` without a baseline, otherwise those of [`crate::Manager::diff`].
+    fn compare(&self, at: &Locked<'_>, ctx: &Context) -> Result<Vec<Change>>;
+
+    /// *A strategy's step:* whether anything is there that is nowhere else, also what no checkpoint can keep.
+    ///
+    /// # Errors
+    /// When it cannot be told.
+    fn has_unsaved(&self, at: &Locked<'_>, ctx: &Context) -> Result<bool>;
+
+    /// *A strategy's step:* makes the files those of the baseline.
+    ///
+    /// # Errors
+    /// `NOT_UNDOABLE` without a baseline, otherwise those of [`crate::Manager::rollback`].
+    fn put_back(&self, at: &Locked<'_>, ctx: &Context) -> Result<RollbackReport>;
+
+    /// The directories that must be writable to work in it.
+    fn writable_paths(&self) -> Vec<PathBuf> {
+        vec![self.handle().path().to_owned()]
+    }
+
+    /// The path, and a sandbox that was not in use becomes active (S2).
+    ///
+    /// # Errors
+    /// `ILLEGAL_TRANSITION`, `BUSY`, `CORRUPT`, `IO`.
+    fn enter(&self, ctx: &Context) -> Result<PathBuf> {
+        self.handle().locked(ctx)?.use_()?;
+        Ok(self.handle().path().to_owned())
+    }
+
+    /// Whether a path is inside, with every link followed; it need not be there (S9).
+    fn contains(&self, path: &Path) -> bool {
+        contains(self.handle().path(), path)
+    }
+
+    /// What differs from the baseline. Changes nothing, not even the status.
+    ///
+    /// # Errors
+    /// `NOT_UNDOABLE` for a strategy without a baseline, `ILLEGAL_TRANSITION` when it was cleaned up, `BUSY`, `CORRUPT`, `ABORTED`,
+    /// `TIMED_OUT`, `IO`.
+    fn changes(&self, ctx: &Context) -> Result<Vec<Change>> {
+        let at = self.handle().locked(ctx)?;
+        at.record()?;
+        self.compare(&at, ctx)
+    }
+
+    /// Puts the sandbox back to its baseline (S12). What could not be put back is in the report; the sandbox is then still active.
+    ///
+    /// # Errors
+    /// `NOT_UNDOABLE` for a strategy without a baseline, `ILLEGAL_TRANSITION`, and those of [`crate::Manager::rollback`].
+    fn rollback(&self, ctx: &Context) -> Result<RollbackReport> {
+        let mut at = self.handle().locked(ctx)?;
+        at.record()?;
+        at.baseline()?;
+        if at.status() != SandboxStatus::Errored {
+            at.use_()?;
+        }
+        at.check(SandboxStatus::RolledBack)?;
+        let report = self.put_back(&at, ctx)?;
+        if report.restored {
+            at.become_(SandboxStatus::RolledBack)?;
+        }
+        Ok(report)
+    }
+
+    /// Removes the sandbox. With work that is nowhere else it refuses, or with `force` first stores a checkpoint of it, which is
+    /// pinned (S10). A cleanup that was cut short goes on where it was.
+    ///
+    /// # Errors
+    /// `UNSAVED_WORK`, `ILLEGAL_TRANSITION`, `BUSY`, and those of a checkpoint. When files cannot be removed the sandbox is cleaned
+    /// up all the same, and stays listed until they are.
+    fn cleanup(&self, force: bool, ctx: &Context) -> Result<CleanupReport> {
+        let mut at = self.handle().locked(ctx)?;
+        at.record()?;
+        let mut report = CleanupReport::default();
+        if at.status() != SandboxStatus::CleanedUp {
+            at.check(SandboxStatus::CleanedUp)?;
+            match self.has_unsaved(&at, ctx) {
+                Ok(false) => {}
+                Ok(true) if force => report.saved_checkpoint_id = save(&at, ctx)?,
+                Ok(true) => return Err(unsaved(&self.compare(&at, ctx)?)),
+                Err(error) if ends_all(error.code()) => return Err(error),
+                // Not known counts as unsaved: nothing is lost.
+                Err(error) if force => {
+                    tracing::warn!(%error, "what is unsaved in a sandbox cannot be told; all of it is stored");
+                    report.saved_checkpoint_id = save(&at, ctx)?;
+                }
+                Err(error) => {
+                    return Err(Error::new(
+                        Code::UnsavedWork,
+                        "it cannot be told whether the sandbox holds unsaved work",
+                        "with `force` (--force) a checkpoint of all of it is stored first",
+                    )
+                    .because(error));
+                }
+            }
+            at.become_(SandboxStatus::CleanedUp)?;
+        }
+        removal::remove(&mut at, ctx)?;
+        Ok(report)
+    }
+}
+
+const fn ends_all(code: Code) -> bool {
+    matches!(code, Code::Aborted | Code::TimedOut | Code::Busy)
+}
+
+fn unsaved(changes: &[Change]) -> Error {
+    let named: Vec<_> = changes.iter().take(NAMED).map(|change| change.path.to_string()).collect();
+    let paths = if changes.len() == 1 { "path" } else { "paths" };
+    Error::new(
+        Code::UnsavedWork,
+        format!("the sandbox holds unsaved work: {} {paths} changed since its baseline", changes.len()),
+        "commit it, roll it back, or with `force` (--force) store a checkpoint of it first",
+    )
+    .with_detail("changes", changes.len().to_string())
+    .with_detail("paths", named.join("\n"))
+}
+
+/// Stores a pinned checkpoint; none when the root itself is gone and there is nothing to store.
+fn save(at: &Locked<'_>, ctx: &Context) -> Result<Option<CheckpointId>> {
+    let handle = at.handle();
+    let mut request = CreateRequest::new(removal::plan_of(handle.plan_id())?, Phase::Manual);
+    request.label = Some(format!("unsaved work of sandbox {}", handle.id()));
+    let manager = handle.manager();
+    match manager.create(handle.path(), request, ctx) {
+        Ok(saved) => {
+            manager.set_pinned(saved.checkpoint_id, true)?;
+            Ok(Some(saved.checkpoint_id))
+        }
+        Err(error) if error.code() == Code::NotFound && is_gone(handle.path()) => Ok(None),
+        Err(error) => Err(error),
+    }
+}
+
+fn is_gone(path: &Path) -> bool {
+    matches!(rustix::fs::lstat(path), Err(rustix::io::Errno::NOENT))
+}

@@ -1,0 +1,25 @@
+//! Sandboxes as their users meet them (S1–S12): one contract for every strategy and mechanism, and a scenario per module.
+#![allow(
+    missing_docs,
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    unreachable_pub,
+    reason = "tests panic"
+)]
+
+#[path = "../common/mod.rs"]
+mod common;
+
+mod contract;
+mod fidelity;
+mod ground;
+mod inputs;
+mod inside;
+mod killed;
+mod leases;
+mod life;
+mod place;
+mod plans;
+mod random;
+mod speed;
