@@ -1,11 +1,11 @@
 // G8, C12, C17, F46, F50: the guard with the engine's own checkpoints.
 import { existsSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { CheckpointManager, localDriver, runBash } from 'turnback';
+import { CheckpointManager, localDriver, runBash, TurnbackError } from 'turnback';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { picture, rejection, scene as store, temporary, UNKNOWN_ID, write } from '../node/support.js';
 import { holdLock } from './lock.js';
-import { FakeClock, FakeLog, type GuardOptions, noUnhandledRejections, PACKAGES } from './support.js';
+import { FakeClock, FakeLog, type GuardOptions, noUnhandledRejections, PACKAGES, settled, watch } from './support.js';
 
 noUnhandledRejections();
 
@@ -262,6 +262,34 @@ describe.each(PACKAGES)('over the %s gate', (_, turnback) => {
         outcome: 'created',
         late: true,
       });
+    });
+
+    it.each([
+      ['TIMED_OUT', 'timed_out', 'unfinished'],
+      ['BUSY', 'failed', 'driver_failed'],
+    ] as const)('an engine that ends with %s shortly before the limit: %s', async (code, outcome, reason) => {
+      const { manager, workspace } = await scene();
+      const deadlines: unknown[] = [];
+      const slow: unknown = {
+        isPaused: () => manager.isPaused(),
+        sandboxIdOf: (directory: string) => manager.sandboxIdOf(directory),
+        createCheckpoint: async (...[, , , , options]: Parameters<typeof manager.createCheckpoint>) => {
+          deadlines.push(options?.deadlineMs);
+          throw new TurnbackError(code, 'the engine says so', { retryable: true });
+        },
+      };
+      const clock = new FakeClock();
+      const driver = localDriver(slow as CheckpointManager, workspace);
+      const guard = turnback.createGuard({ driver, clock, enabled: () => true, timeoutMs: 100_000 });
+      const asked = watch(guard.beforeBatch({ sandboxId: 'w', turnId: 't' }));
+      while (deadlines.length === 0) await settled();
+      await settled();
+      // What was merely too slow is for the guard to say, at its limit.
+      expect(asked.done()).toBe(code === 'BUSY');
+      await clock.pass(100_000);
+      expect(await asked.promise).toMatchObject({ outcome, reason, protected: false });
+      expect(deadlines).toEqual([expect.any(Number)]);
+      expect(deadlines[0]).toBeLessThanOrEqual(99_900);
     });
 
     it('a batch that is cancelled leaves, and the engine with it', async () => {

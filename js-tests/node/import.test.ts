@@ -52,8 +52,8 @@ describe('W9: importing', () => {
 
   it('takes one file and few of Node’s own modules, and leaves nothing that keeps the process busy', () => {
     const file = readFileSync(join(PACKAGE, 'dist', 'index.js'), 'utf8');
-    const imported = [...file.matchAll(/^(?:import|export) [^;]*? from ["']([^"']+)["'];$/gm)].map(([, name]) => name);
-    expect(imported.sort()).toEqual(['node:module', 'node:timers/promises', 'node:url']);
+    const imported = [...file.matchAll(/\bfrom\s*["']([.\w:/-]+)["']/g)].map(([, name]) => name);
+    expect([...new Set(imported)].sort()).toEqual(['node:module', 'node:path', 'node:timers/promises', 'node:url']);
     const ran = node(
       `await import(${JSON.stringify(new URL('./warm-up.mjs', import.meta.url).href)});
        const loaded = () => process.moduleLoadList.filter((name) => name.startsWith('NativeModule '));
