@@ -9,6 +9,7 @@ mod context;
 mod error;
 pub mod model;
 pub mod probe;
+mod recovery;
 mod report;
 pub mod restore;
 pub mod sandbox;
@@ -23,6 +24,7 @@ pub use checkpoint::{
 pub use context::{Cancel, Context, OnProgress, Progress};
 pub use error::{Code, Error, Result};
 pub use model::{Reason, RelPath, Uncovered, escape};
+pub use recovery::{Begun, Pending, RecoveryOutcome, RecoveryReport, RestoreKind};
 pub use report::{Conflict, RollbackReport};
 pub use restore::{GitMode, OnConflict};
 pub use sandbox::{Sandbox, SandboxManager, SandboxOptions, Sandboxes};

@@ -6,6 +6,7 @@ use turnback_core::CheckpointId;
 
 use crate::change::Change;
 use crate::model::{RelPath, Uncovered};
+use crate::recovery::RecoveryReport;
 
 /// What a rollback or a revert did, or would do.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -35,6 +36,11 @@ pub struct RollbackReport {
     pub not_restorable: Vec<Uncovered>,
     /// The plan, path by path, as differences that the rollback takes back; the same list for a dry run and for the run itself.
     pub actions: Vec<Change>,
+    /// Whether a journal was kept, so that an interruption could have been taken up again. `false` when there was nothing to do, for a
+    /// dry run, and with `safety: false` when the store's disk had no room for one.
+    pub journaled: bool,
+    /// An interrupted restore of this workspace that was finished first.
+    pub recovered: Option<Box<RecoveryReport>>,
     /// How long it took.
     pub duration: Duration,
 }

@@ -106,7 +106,7 @@ fn a_missing_parent_of_the_root_is_not_found_with_advice() {
     let error = turnback_engine::restore::apply(target, &plan, &place.memory, &options, &Default::default())
         .unwrap_err();
     assert_eq!(error.code().as_str(), "NOT_FOUND");
-    assert!(error.advice().contains("create the parent"));
+    assert!(error.error.advice().contains("create the parent"));
 }
 
 #[test]

@@ -26,7 +26,7 @@ fn apply_in_root(
         sync: false,
         root_made: None,
     };
-    apply(Target::Existing(&Root::open(&place.root())?), plan, &place.memory, &options, ctx)
+    Ok(apply(Target::Existing(&Root::open(&place.root())?), plan, &place.memory, &options, ctx)?)
 }
 
 fn file_hash(place: &Place, picture: &Picture, name: &str) -> Hash {

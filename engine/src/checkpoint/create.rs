@@ -14,10 +14,10 @@ use super::types::{Checkpoint, CreateRequest};
 use super::workspace::{Workspace, identity};
 use crate::context::Context;
 use crate::error::{Code, Error, Result};
-use crate::model::{Node, Objects, Picture, RelPath, Sink, encode_uncovered};
+use crate::model::{Entry, Hash, Node, Objects, Picture, RelPath, Sink, encode_uncovered};
 use crate::store::{
-    CoverageRecord, Draft, FORMAT_VERSION, Identity, LossyPath, Marks, Published, Record, RollbackOf,
-    RootRecord, RulesRecord, UncoveredRecord,
+    CoverageRecord, Draft, FORMAT_VERSION, Identity, LossyPath, Marks, Preview, Published, Record,
+    RollbackOf, RootRecord, RulesRecord, UncoveredRecord,
 };
 use crate::tree::{CacheWriter, Limits, Rules, Walk, Walked, lookup};
 
@@ -68,6 +68,10 @@ impl Manager {
         };
         check_label(request.label.as_deref())?;
         let held = inner.lock_workspace(&workspace, ctx)?;
+        {
+            let _store = inner.share_store(ctx)?;
+            inner.recover_pending(&workspace, ctx)?;
+        }
         let limits = Limits { max_files: request.max_files };
         let purpose = Purpose {
             plan_id: &request.plan_id,
@@ -78,7 +82,7 @@ impl Manager {
         };
         let published = inner.with_room(&BTreeSet::new(), ctx, || {
             let _store = inner.share_store(ctx)?;
-            let taken = inner.take(&workspace, workspace.open()?, rules.clone(), limits, None, ctx)?;
+            let taken = inner.take(&workspace, workspace.open()?, rules.clone(), limits, None, None, ctx)?;
             inner.publish(&workspace, taken, purpose.clone(), ctx)
         })?;
         drop(held);
@@ -89,9 +93,28 @@ impl Manager {
     }
 }
 
+/// Stores, and keeps manifests at hand.
+struct Both<'a> {
+    draft: &'a Draft<'a>,
+    manifests: &'a Preview<'a>,
+}
+
+impl Sink for Both<'_> {
+    fn put(&self, bytes: &[u8]) -> Result<Hash> {
+        self.draft.put(bytes)
+    }
+
+    fn put_directory(&self, entries: &[Entry]) -> Result<Hash> {
+        self.manifests.put_directory(entries)?;
+        self.draft.put_directory(entries)
+    }
+}
+
 impl Inner {
     /// Walks a workspace into a draft. Both locks must be held. What `target` covers is walked even where an ignore file that came or
-    /// changed since names it: otherwise it could not be rolled back.
+    /// changed since names it: otherwise it could not be rolled back. What is new of its manifests is also given to `manifests`, so that
+    /// it can be looked at before it is published.
+    #[allow(clippy::too_many_arguments, reason = "what a walk needs, each from another owner")]
     pub(super) fn take(
         &self,
         workspace: &Workspace,
@@ -99,6 +122,7 @@ impl Inner {
         rules: RulesRecord,
         limits: Limits,
         target: Option<&Picture>,
+        manifests: Option<&Preview<'_>>,
         ctx: &Context,
     ) -> Result<Taken<'_>> {
         let identity = identity(&root)?;
@@ -116,8 +140,10 @@ impl Inner {
             let root = root.try_clone().map_err(|e| Error::io("duplicating the root's descriptor", e))?;
             let used_cache = cache.source().is_some();
             let new_cache: Option<&dyn CacheWriter> = if covered.is_some() { None } else { Some(&appender) };
+            let both = manifests.map(|manifests| Both { draft: &draft, manifests });
+            let sink: &dyn Sink = both.as_ref().map_or(&draft as &dyn Sink, |both| both);
             let mut walk =
-                self.walk(root, &cache, new_cache, &draft, &self.packs, &checked, limits, &ours, ctx);
+                self.walk(root, &cache, new_cache, sink, &self.packs, &checked, limits, &ours, ctx);
             walk.covered = covered.as_ref().map(|covered| covered as _);
             match walk.run(self.pool()?) {
                 Ok(walked) => return Ok(Taken { walked, identity, draft, cache, appender, rules }),

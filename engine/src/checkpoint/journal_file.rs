@@ -21,26 +21,25 @@ pub(super) fn path(layout: &Layout, workspace: &str) -> PathBuf {
     layout.workspace(workspace).join("journal")
 }
 
-/// Writes a journal, in place of an earlier one if there is any. With [`Durability::Power`] it is on the disk when this returns.
+/// Writes a journal's bytes, in place of an earlier one if there is any; `name` is what its file is called until then. With [`Durability::Power`] it is on the disk when this returns.
 ///
 /// # Errors
 /// When it cannot be written: then the earlier one is still there, or none.
 pub(super) fn write(
     layout: &Layout,
     workspace: &str,
-    head: &Head,
-    plan: &Plan,
+    name: &str,
+    bytes: &[u8],
     durability: Durability,
 ) -> Result<()> {
     let directory = layout.workspace(workspace);
     make_private(&directory)?;
-    let bytes = journal::encode(head, plan);
-    let tmp = layout.tmp().join(format!("journal-{}", random_name()?));
+    let tmp = layout.tmp().join(name);
     let target = path(layout, workspace);
     let write = || -> Result<()> {
         let failed = |e| Error::io("writing the journal", e).at(&tmp);
         let mut file = create_file(&tmp)?;
-        file.write_all(&bytes).map_err(failed)?;
+        file.write_all(bytes).map_err(failed)?;
         if durability == Durability::Power {
             file.sync_all().map_err(failed)?;
         }

@@ -2,6 +2,8 @@
 
 pub(crate) mod baseline;
 mod cache_file;
+mod carry_out;
+mod contents;
 mod create;
 mod export;
 mod journal_file;
@@ -10,6 +12,7 @@ mod marks;
 mod pause;
 mod prune;
 mod query;
+mod recover;
 mod revert;
 mod rollback;
 mod stage_names;

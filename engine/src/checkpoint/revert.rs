@@ -1,22 +1,24 @@
 //! Taking back what changed between two checkpoints and keeping later edits (C15): check, walk, merge three-way, plan, take the
 //! checkpoint that undoes it, apply. From the plan on it is a rollback.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::os::fd::OwnedFd;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use turnback_core::{CheckpointId, Phase};
 
-use super::create::Purpose;
+use super::carry_out::{Carried, Job};
+use super::create::{Purpose, Taken};
 use super::manager::{Inner, Manager};
 use super::workspace::{Workspace, identity};
 use crate::context::Context;
 use crate::error::{Code, Error, Result};
 use crate::model::{Picture, RelPath, Uncovered};
+use crate::recovery::RestoreKind;
 use crate::report::RollbackReport;
 use crate::restore::{
-    Applied, GitMode, MergeOptions, Merged, OnConflict, Plan, PlanOptions, Root, Sides, Target, merge, plan,
+    Applied, GitMode, MergeOptions, Merged, OnConflict, Plan, PlanOptions, Sides, merge, plan,
 };
 use crate::store::{LossyPath, Preview, Published, RollbackOf};
 use crate::tree::Limits;
@@ -81,8 +83,8 @@ impl Manager {
     /// # Errors
     /// `WORKSPACE_MISMATCH` for checkpoints of different workspaces; `NOT_FOUND` for a checkpoint, a path, or a root that is gone;
     /// `WORKSPACE_REPLACED`, `NOT_A_DIRECTORY`, `STORE_FORMAT`, `BUSY`, `CORRUPT`, `DISK_FULL`, `PERMISSION_DENIED`, `ABORTED`,
-    /// `TIMED_OUT`, `IO`. An error means that nothing was written, unless its message says otherwise; what fails for single paths is
-    /// in the report.
+    /// `TIMED_OUT`, `IO`. An error means that nothing was written, unless it has the detail `pending` (see [`Manager::rollback`]); what
+    /// fails for single paths is in the report.
     pub fn revert(
         &self,
         from: CheckpointId,
@@ -109,11 +111,27 @@ impl Manager {
             workspace.check_ancestors()?;
         }
         let _workspace = if request.dry_run { None } else { Some(inner.lock_workspace(&workspace, ctx)?) };
-        let _store = inner.share_store(ctx)?;
-        let before = from.parsed.picture(&inner.packs)?;
-        let after = to.parsed.picture(&inner.packs)?;
-        let turn = Turn { from, to, before, after };
-        let mut report = inner.revert(&workspace, &turn, &request, ctx)?;
+        let recovered = match request.dry_run {
+            true => None,
+            false => {
+                let _store = inner.share_store(ctx)?;
+                inner.recover_pending(&workspace, ctx)?
+            }
+        };
+        // Room for the checkpoint that undoes it is never made by those that are compared.
+        let mut protected = BTreeSet::from([from.parsed.id, to.parsed.id]);
+        let mut report = inner.with_room(&protected, ctx, || {
+            let _store = inner.share_store(ctx)?;
+            let (from, to) = (inner.catalog.require(from.parsed.id)?, inner.catalog.require(to.parsed.id)?);
+            let before = from.parsed.picture(&inner.packs)?;
+            let after = to.parsed.picture(&inner.packs)?;
+            inner.revert(&workspace, &Turn { from, to, before, after }, &request, ctx)
+        })?;
+        if let Some(undo) = report.undo_checkpoint_id {
+            protected.insert(undo);
+            inner.retain(&protected, ctx);
+        }
+        report.recovered = recovered.map(|recovered| Box::new(recovered.report));
         report.duration = started.elapsed();
         Ok(report)
     }
@@ -136,32 +154,41 @@ impl Inner {
             .at(&workspace.path));
         };
         self.check_reverted_root(workspace, turn, request, &root)?;
-        let preview = Preview::new(&self.packs);
-        let now = self.preview(workspace, duplicate(&root)?, &turn.from, &turn.before, &preview, ctx)?;
-        let mut decision = decide(turn, &now, &preview, request, ctx)?;
+        let manifests = Preview::new(&self.packs);
+        let mut taken = None;
+        let now = if request.dry_run || !request.safety {
+            self.preview(workspace, duplicate(&root)?, &turn.from, &turn.before, &manifests, ctx)?
+        } else {
+            let (rules, limits) = (turn.from.record.rules.clone(), Limits::default());
+            let (root, target) = (duplicate(&root)?, Some(&turn.before));
+            let walked = self.take(workspace, root, rules, limits, target, Some(&manifests), ctx)?;
+            taken.insert(walked).walked.picture.clone()
+        };
+        let decision = decide(turn, &now, &manifests, request, ctx)?;
         if decision.stops(request) || decision.plan.is_empty() || request.dry_run {
             return Ok(decision.report(turn, request));
         }
-        let mut undo = None;
-        if request.safety {
-            let (saved, id) = self.take_before_revert(workspace, &root, turn, request, ctx)?;
-            undo = Some(id);
-            // Somebody wrote between the two walks: what is overwritten must be what was saved.
-            if saved != now {
-                decision = decide(turn, &saved, &preview, request, ctx)?;
-                if decision.stops(request) {
-                    return Ok(RollbackReport { undo_checkpoint_id: undo, ..decision.report(turn, request) });
-                }
-            }
-        }
-        let root = Root::from_fd(root, &workspace.path)?;
-        let applied = self
-            .apply_to(workspace, Target::Existing(&root), &decision.plan, &preview, ctx)
-            .map_err(|error| match undo {
-                Some(id) => error.with_detail("undoCheckpointId", id.to_string()),
-                None => error,
-            })?;
-        Ok(decision.done(turn, applied, undo))
+        self.precheck(workspace, Some(&root), &decision.plan, ctx)?;
+        let journal = self.prepare_journal(&decision.plan, !request.safety)?;
+        let undo = match taken {
+            None => None,
+            Some(taken) => Some(self.publish_before_revert(workspace, taken, turn, request, ctx)?),
+        };
+        let job = Job {
+            kind: RestoreKind::Revert,
+            workspace,
+            root: Some(&root),
+            plan: &decision.plan,
+            targets: vec![turn.from.parsed.id, turn.to.parsed.id],
+            undo,
+            git: request.git,
+            paths: request.paths.clone(),
+            in_place_of: None,
+            journal,
+        };
+        let Carried { applied, journaled } = self.carry_out(&job, &manifests, ctx)?;
+        drop(job);
+        Ok(RollbackReport { journaled, ..decision.done(turn, applied, undo) })
     }
 
     /// The root must be the directory that both checkpoints are of (C5).
@@ -185,19 +212,15 @@ impl Inner {
         .at(&workspace.path))
     }
 
-    /// The checkpoint that undoes the revert.
-    fn take_before_revert(
+    /// Publishes the checkpoint that undoes the revert.
+    fn publish_before_revert(
         &self,
         workspace: &Workspace,
-        root: &OwnedFd,
+        taken: Taken<'_>,
         turn: &Turn,
         request: &RevertRequest,
         ctx: &Context,
-    ) -> Result<(Picture, CheckpointId)> {
-        let rules = turn.from.record.rules.clone();
-        let target = Some(&turn.before);
-        let taken = self.take(workspace, duplicate(root)?, rules, Limits::default(), target, ctx)?;
-        let picture = taken.walked.picture.clone();
+    ) -> Result<CheckpointId> {
         let paths = request.paths.as_ref();
         let purpose = Purpose {
             plan_id: &turn.from.parsed.plan_id,
@@ -210,8 +233,7 @@ impl Inner {
                 paths: paths.map(|p| p.iter().map(|p| LossyPath::new(p.as_bytes())).collect()),
             }),
         };
-        let published = self.publish(workspace, taken, purpose, ctx)?;
-        Ok((picture, published.parsed.id))
+        Ok(self.publish(workspace, taken, purpose, ctx)?.parsed.id)
     }
 }
 
@@ -268,6 +290,8 @@ impl Decision {
             kept: joined(self.merged.kept, applied.kept),
             not_restorable,
             actions: self.plan.changes(),
+            journaled: false,
+            recovered: None,
             duration: Duration::ZERO,
         }
     }

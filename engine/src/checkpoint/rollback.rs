@@ -3,20 +3,22 @@
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::os::fd::OwnedFd;
 use std::path::PathBuf;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use turnback_core::{CheckpointId, Phase};
 
-use super::create::Purpose;
+use super::carry_out::{Carried, Job};
+use super::create::{Purpose, Taken};
 use super::manager::{Inner, Manager};
-use super::stage_names;
-use super::workspace::{Workspace, identity, make_private};
+use super::recover::Recovered;
+use super::workspace::{Workspace, identity};
 use crate::context::Context;
 use crate::error::{Code, Error, Result};
-use crate::model::{Objects, Picture, Reason, RelPath};
+use crate::model::{Reason, RelPath};
+use crate::recovery::{RecoveryOutcome, RestoreKind};
 use crate::report::RollbackReport;
-use crate::restore::{Applied, ApplyOptions, GitMode, Plan, PlanOptions, Root, Target, apply, plan};
-use crate::store::{Durability, LossyPath, Preview, Published, RollbackOf, remove_tree};
+use crate::restore::{GitMode, Plan, PlanOptions, plan};
+use crate::store::{LossyPath, Preview, Published, RollbackOf};
 use crate::tree::Limits;
 
 /// How to turn back.
@@ -55,9 +57,21 @@ impl Manager {
     /// # Errors
     /// `NOT_FOUND` for the checkpoint, a path or the parent of a missing root; `WORKSPACE_REPLACED`, `NOT_A_DIRECTORY`, `CONFLICT`
     /// (`into` is not empty), `STORE_FORMAT`, `BUSY`, `CORRUPT`, `DISK_FULL`, `PERMISSION_DENIED`, `ABORTED`, `TIMED_OUT`, `IO`. An
-    /// error means that nothing was written, unless its message says otherwise; what fails for single paths is in the report.
+    /// error means that nothing was written, unless it has the detail `pending`: then the journal stays, and the same call again, or any
+    /// other that writes to the workspace, finishes the work. What fails for single paths is in the report; what the system would
+    /// certainly refuse (an immutable file, a mount point in the way) is an error before the first write.
     pub fn rollback(
         &self,
+        id: CheckpointId,
+        request: RollbackRequest,
+        ctx: &Context,
+    ) -> Result<RollbackReport> {
+        self.rollback_as(RestoreKind::Rollback, id, request, ctx)
+    }
+
+    fn rollback_as(
+        &self,
+        kind: RestoreKind,
         id: CheckpointId,
         request: RollbackRequest,
         ctx: &Context,
@@ -89,15 +103,25 @@ impl Manager {
             workspace.check_ancestors()?;
         }
         let _workspace = if request.dry_run { None } else { Some(inner.lock_workspace(&workspace, ctx)?) };
+        let recovered = match request.dry_run {
+            true => None,
+            false => {
+                let _store = inner.share_store(ctx)?;
+                inner.recover_pending(&workspace, ctx)?
+            }
+        };
         // Room for the checkpoint that undoes it is never made by the one that is restored.
         let mut protected = BTreeSet::from([id]);
         let mut report = inner.with_room(&protected, ctx, || {
             let _store = inner.share_store(ctx)?;
             inner.catalog.require(id)?;
-            let mut report = inner.roll_back(&workspace, &then, &request, ctx)?;
+            let mut report = inner.roll_back(kind, &workspace, &then, &request, ctx)?;
             inner.repeat_coverage(&then, &request, &mut report)?;
             Ok(report)
         })?;
+        if let Some(recovered) = recovered {
+            take_over(&mut report, recovered, &request);
+        }
         if let Some(undo) = report.undo_checkpoint_id {
             protected.insert(undo);
             inner.retain(&protected, ctx);
@@ -130,13 +154,15 @@ impl Manager {
             None => None,
         };
         let git = if of.git_exact { GitMode::Exact } else { GitMode::Keep };
-        self.rollback(undo_checkpoint, RollbackRequest { paths, git, ..RollbackRequest::default() }, ctx)
+        let request = RollbackRequest { paths, git, ..RollbackRequest::default() };
+        self.rollback_as(RestoreKind::Undo, undo_checkpoint, request, ctx)
     }
 }
 
 impl Inner {
     fn roll_back(
         &self,
+        kind: RestoreKind,
         workspace: &Workspace,
         then: &Published,
         request: &RollbackRequest,
@@ -147,26 +173,62 @@ impl Inner {
             self.check_root(workspace, then, request, root)?;
         }
         let after = then.parsed.picture(&self.packs)?;
-        let preview = Preview::new(&self.packs);
-        let mut undo = None;
+        let manifests = Preview::new(&self.packs);
+        let mut taken = None;
         let before = match &root {
             None => None,
             Some(root) if request.dry_run || !request.safety => {
-                let root = duplicate(root)?;
-                Some(self.preview(workspace, root, then, &after, &preview, ctx)?)
+                Some(self.preview(workspace, duplicate(root)?, then, &after, &manifests, ctx)?)
             }
             Some(root) => {
-                let (picture, id) = self.take_before(workspace, root, then, &after, request, ctx)?;
-                undo = id;
-                Some(picture)
+                let (rules, limits) = (then.record.rules.clone(), Limits::default());
+                let root = duplicate(root)?;
+                let walked =
+                    self.take(workspace, root, rules, limits, Some(&after), Some(&manifests), ctx)?;
+                Some(taken.insert(walked).walked.picture.clone())
             }
         };
         let options = PlanOptions { git: request.git, paths: request.paths.clone() };
-        let plan = plan(before.as_ref(), &after, &preview, &options, ctx)?;
+        let plan = plan(before.as_ref(), &after, &manifests, &options, ctx)?;
         if request.dry_run {
-            return Ok(self.dry_run(then, &plan, root.is_none()));
+            return Ok(self.planned(then, &plan, root.is_none()));
         }
-        self.apply(workspace, root, then, &plan, undo, &preview, ctx)
+        if plan.is_empty() && root.is_some() {
+            // Nothing to undo either.
+            let restored = plan.not_restorable().is_empty();
+            return Ok(RollbackReport { restored, ..self.planned(then, &plan, false) });
+        }
+        self.precheck(workspace, root.as_ref(), &plan, ctx)?;
+        // Room for the journal is taken before a checkpoint is made for nothing.
+        let journal = self.prepare_journal(&plan, !request.safety)?;
+        let undo = match taken {
+            None => None,
+            Some(taken) => Some(self.publish_before(workspace, taken, then, request, ctx)?),
+        };
+        let job = Job {
+            kind,
+            workspace,
+            root: root.as_ref(),
+            plan: &plan,
+            targets: vec![then.parsed.id],
+            undo,
+            git: request.git,
+            paths: request.paths.clone(),
+            in_place_of: (workspace.path == then.parsed.workspace).then_some(then.record.identity),
+            journal,
+        };
+        let Carried { applied, journaled } = self.carry_out(&job, &manifests, ctx)?;
+        Ok(RollbackReport {
+            restored: applied.not_restorable.is_empty(),
+            undo_checkpoint_id: undo,
+            written: applied.written,
+            deleted: applied.deleted,
+            root_recreated: applied.root_recreated,
+            kept: applied.kept,
+            not_restorable: applied.not_restorable,
+            journaled,
+            ..self.planned(then, &plan, false)
+        })
     }
 
     /// The root must be the directory that was checkpointed (C5), or an empty one for `into`.
@@ -204,28 +266,15 @@ impl Inner {
         .at(&workspace.path))
     }
 
-    /// The checkpoint that undoes the rollback; none when there is nothing to roll back.
-    fn take_before(
+    /// Publishes the checkpoint that undoes the rollback.
+    fn publish_before(
         &self,
         workspace: &Workspace,
-        root: &OwnedFd,
+        taken: Taken<'_>,
         then: &Published,
-        after: &Picture,
         request: &RollbackRequest,
         ctx: &Context,
-    ) -> Result<(Picture, Option<CheckpointId>)> {
-        let taken = self.take(
-            workspace,
-            duplicate(root)?,
-            then.record.rules.clone(),
-            Limits::default(),
-            Some(after),
-            ctx,
-        )?;
-        let picture = taken.walked.picture.clone();
-        if picture == *after {
-            return Ok((picture, None));
-        }
+    ) -> Result<CheckpointId> {
         let paths = request.paths.as_ref();
         let purpose = Purpose {
             plan_id: &then.parsed.plan_id,
@@ -238,8 +287,7 @@ impl Inner {
                 paths: paths.map(|p| p.iter().map(|p| LossyPath::new(p.as_bytes())).collect()),
             }),
         };
-        let published = self.publish(workspace, taken, purpose, ctx)?;
-        Ok((picture, Some(published.parsed.id)))
+        Ok(self.publish(workspace, taken, purpose, ctx)?.parsed.id)
     }
 
     /// What the checkpoint does not cover is said again (C6): it was left as it is.
@@ -263,7 +311,8 @@ impl Inner {
         Ok(())
     }
 
-    fn dry_run(&self, then: &Published, plan: &Plan, root_missing: bool) -> RollbackReport {
+    /// The report of a rollback that has written nothing.
+    fn planned(&self, then: &Published, plan: &Plan, root_missing: bool) -> RollbackReport {
         RollbackReport {
             restored: false,
             checkpoint_id: then.parsed.id,
@@ -276,89 +325,38 @@ impl Inner {
             kept: plan.kept().to_vec(),
             not_restorable: plan.not_restorable().to_vec(),
             actions: plan.changes(),
-            duration: std::time::Duration::ZERO,
+            journaled: false,
+            recovered: None,
+            duration: Duration::ZERO,
         }
     }
+}
 
-    #[allow(
-        clippy::too_many_arguments,
-        reason = "the last step of a rollback needs the results of all others"
-    )]
-    fn apply(
-        &self,
-        workspace: &Workspace,
-        root: Option<OwnedFd>,
-        then: &Published,
-        plan: &Plan,
-        undo: Option<CheckpointId>,
-        objects: &dyn Objects,
-        ctx: &Context,
-    ) -> Result<RollbackReport> {
-        let root = root.map(|fd| Root::from_fd(fd, &workspace.path)).transpose()?;
-        let target = match &root {
-            Some(root) => Target::Existing(root),
-            None => Target::Missing(&workspace.path),
-        };
-        let applied = self.apply_to(workspace, target, plan, objects, ctx).map_err(|e| match undo {
-            Some(id) => e.with_detail("undoCheckpointId", id.to_string()),
-            None => e,
-        })?;
-        if applied.root_recreated {
-            let now = identity(&workspace.open()?)?;
-            if workspace.path == then.parsed.workspace {
-                workspace.adopt(self.layout(), then.record.identity, now)?;
-            }
+/// Adds what was finished first. When that was this very rollback and nothing was left to do, its report is the rollback's.
+fn take_over(report: &mut RollbackReport, recovered: Recovered, request: &RollbackRequest) {
+    let Recovered { report: first, head } = recovered;
+    let is_same = head.as_ref().is_some_and(|head| {
+        first.outcome == RecoveryOutcome::Finished
+            && matches!(head.kind, RestoreKind::Rollback | RestoreKind::Undo)
+            && head.targets == [report.checkpoint_id]
+            && head.git == request.git
+            && head.paths == request.paths
+    });
+    if is_same && report.actions.is_empty() && report.undo_checkpoint_id.is_none() {
+        report.undo_checkpoint_id = head.and_then(|head| head.undo);
+        report.written = first.written;
+        report.deleted = first.deleted;
+        report.actions.clone_from(&first.actions);
+        report.kept.extend(first.kept.iter().cloned());
+        report.not_restorable.extend(first.not_restorable.iter().cloned());
+        for list in [&mut report.kept, &mut report.not_restorable] {
+            list.sort();
+            list.dedup();
         }
-        Ok(RollbackReport {
-            restored: applied.not_restorable.is_empty(),
-            checkpoint_id: then.parsed.id,
-            undo_checkpoint_id: undo,
-            written: applied.written,
-            deleted: applied.deleted,
-            root_recreated: applied.root_recreated,
-            head_moved: plan.head_moved(),
-            conflicts: Vec::new(),
-            kept: applied.kept,
-            not_restorable: applied.not_restorable,
-            actions: plan.changes(),
-            duration: std::time::Duration::ZERO,
-        })
+        report.restored = report.not_restorable.is_empty();
+        report.journaled = true;
     }
-
-    /// Applies a plan, staging in the store where a rename from there works.
-    pub(super) fn apply_to(
-        &self,
-        workspace: &Workspace,
-        target: Target<'_>,
-        plan: &Plan,
-        objects: &dyn Objects,
-        ctx: &Context,
-    ) -> Result<Applied> {
-        let leftovers = stage_names::remembered(self.layout(), workspace)?;
-        let stage_name = stage_names::remember(self.layout(), workspace, self.next_id()?, self.durability)?;
-        let name = format!("{}{}", crate::store::STAGE, crate::store::random_name()?);
-        let stage = self.layout().tmp().join(&name);
-        // What does not fit under the cap is staged in the workspace itself.
-        let room = self.budget.room(name);
-        let has_room = room.need(plan.staged_bytes()).is_ok();
-        make_private(&stage)?;
-        let options = ApplyOptions {
-            pool: self.pool()?,
-            stage_in: has_room.then_some(stage.as_path()),
-            stage_name: &stage_name,
-            leftovers: &leftovers,
-            sync: self.durability == Durability::Power,
-            root_made: None,
-        };
-        let applied = apply(target, plan, objects, &options, ctx).map_err(Error::from);
-        if let Err(error) = remove_tree(&stage) {
-            tracing::warn!(%error, "a staging directory stays until the next open");
-        }
-        if let Err(error) = stage_names::forget_gone(self.layout(), workspace, &workspace.path) {
-            tracing::warn!(%error, "a staging directory stays remembered");
-        }
-        applied
-    }
+    report.recovered = Some(Box::new(first));
 }
 
 fn duplicate(fd: &OwnedFd) -> Result<OwnedFd> {

@@ -42,13 +42,18 @@ pub(super) fn remember(
 ) -> Result<Vec<u8>> {
     let directory = directory(layout, workspace);
     make_private(&directory)?;
-    let name = format!(".turnback-stage-{id}");
-    let path = directory.join(&name);
+    let name = name(id);
+    let path = directory.join(std::ffi::OsStr::from_bytes(&name));
     create_file(&path)?;
     if durability == Durability::Power {
         sync_directory(&directory)?;
     }
-    Ok(name.into_bytes())
+    Ok(name)
+}
+
+/// A name that nothing in a workspace has.
+pub(super) fn name(id: CheckpointId) -> Vec<u8> {
+    format!(".turnback-stage-{id}").into_bytes()
 }
 
 /// Forgets the names that are not in the workspace's root any more.

@@ -1,6 +1,6 @@
 //! A workspace: the directory that is checkpointed, its id, its identity, and whether it may be checkpointed at all (C5, C16).
 
-use std::os::fd::{AsFd, OwnedFd};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
@@ -208,8 +208,12 @@ fn people_s_homes() -> Vec<PathBuf> {
 
 /// The identity of an open root.
 pub(super) fn identity(root: &OwnedFd) -> Result<Identity> {
-    let (ino, born) =
-        sys::birth(root.as_fd()).map_err(|e| Error::io("identifying the workspace's root", e))?;
+    identity_of(root.as_fd())
+}
+
+/// The same of a borrowed descriptor.
+pub(super) fn identity_of(root: BorrowedFd<'_>) -> Result<Identity> {
+    let (ino, born) = sys::birth(root).map_err(|e| Error::io("identifying the workspace's root", e))?;
     Ok(Identity { ino, born: born.map(|t| (t.sec, t.nsec)) })
 }
 

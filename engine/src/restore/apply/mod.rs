@@ -3,6 +3,7 @@
 
 mod finish;
 mod place;
+mod precheck;
 mod remove;
 mod run;
 mod verify;
@@ -18,6 +19,7 @@ use super::stage::{Area, SYNC_SINGLY, Source, Staged, build, check_space, needs_
 use crate::context::Context;
 use crate::error::{Code, Error, Result};
 use crate::model::{Objects, RelPath, Uncovered};
+pub(crate) use precheck::precheck;
 pub(in crate::restore) use run::is_as_seen;
 
 /// Where to restore to.

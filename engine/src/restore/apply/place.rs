@@ -153,7 +153,12 @@ impl Run<'_> {
             if !is_as_seen(before, &held.lstat(&dir.name)?) {
                 return Err(Errno::EXIST);
             }
-            // A directory cannot be renamed over a file: the file steps aside, and back when the directory does not get in.
+            // A directory cannot be renamed over a file: they change places, so that there is no moment without either.
+            match shelf.exchange(name, &held, &dir.name) {
+                Err(Errno::INVAL | Errno::NOSYS) => {}
+                other => return other,
+            }
+            // The file steps aside, and back when the directory does not get in.
             let aside = [name, b"-old"].concat();
             held.rename(&dir.name, &shelf, &aside, Overwrite::No)?;
             shelf.rename(name, &held, &dir.name, Overwrite::No).inspect_err(|_| {

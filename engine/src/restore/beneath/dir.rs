@@ -190,6 +190,12 @@ impl Dir {
         }
     }
 
+    /// Swaps two names in one step; `INVAL` or `NOSYS` where the file system cannot.
+    pub(crate) fn exchange(&self, name: &[u8], with: &Self, with_name: &[u8]) -> Result<(), Errno> {
+        let (name, with_name) = (checked(name)?, checked(with_name)?);
+        rustix::fs::renameat_with(self.fd(), name, with.fd(), with_name, RenameFlags::EXCHANGE)
+    }
+
     /// Owner of a name that cannot be opened (a symlink).
     pub(super) fn chown(&self, name: &[u8], uid: Option<u32>, gid: Option<u32>) -> Result<(), Errno> {
         let (uid, gid) = (uid.map(Uid::from_raw), gid.map(Gid::from_raw));

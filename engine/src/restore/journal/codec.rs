@@ -7,7 +7,8 @@ use crate::model::{
 };
 use crate::restore::plan::{Act, DirWork, Item, Plan, Role, State};
 
-pub(super) fn encode_plan(plan: &Plan) -> Vec<u8> {
+/// The bytes of a plan.
+pub(crate) fn encode_plan(plan: &Plan) -> Vec<u8> {
     let mut e = Encoder::default();
     e.byte(u8::from(plan.fresh));
     e.byte(u8::from(plan.head_moved()));
@@ -27,6 +28,7 @@ pub(super) fn encode_plan(plan: &Plan) -> Vec<u8> {
     e.into_bytes()
 }
 
+/// Reads a plan.
 pub(super) fn decode_plan(bytes: &[u8]) -> Result<Plan, DecodeError> {
     let mut d = Decoder::new(bytes);
     let fresh = flag(&mut d)?;

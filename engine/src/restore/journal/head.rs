@@ -3,43 +3,17 @@
 use turnback_core::{CheckpointId, Millis};
 
 use crate::model::{DecodeError, Decoder, Encoder, RelPath, Timestamp};
+use crate::recovery::RestoreKind;
 use crate::restore::plan::GitMode;
 
-/// What kind of work was begun.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum Kind {
-    /// A rollback to a checkpoint.
-    Rollback,
-    /// A rollback was taken back.
-    Undo,
-    /// The changes between two checkpoints were taken back.
-    Revert,
-    /// A sandbox's changes were brought into its resource.
-    Commit,
-}
-
-impl Kind {
-    /// The kind as users see it.
-    #[must_use]
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Rollback => "rollback",
-            Self::Undo => "undo",
-            Self::Revert => "revert",
-            Self::Commit => "commit",
-        }
-    }
-
-    const fn from_byte(byte: u8) -> Option<Self> {
-        Some(match byte {
-            0 => Self::Rollback,
-            1 => Self::Undo,
-            2 => Self::Revert,
-            3 => Self::Commit,
-            _ => return None,
-        })
-    }
+const fn kind_of(byte: u8) -> Option<RestoreKind> {
+    Some(match byte {
+        0 => RestoreKind::Rollback,
+        1 => RestoreKind::Undo,
+        2 => RestoreKind::Revert,
+        3 => RestoreKind::Commit,
+        _ => return None,
+    })
 }
 
 /// The root directory when the work began: inode number and birth time (C5).
@@ -60,7 +34,7 @@ pub enum RootThen {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Head {
     /// What was begun.
-    pub kind: Kind,
+    pub kind: RestoreKind,
     /// The checkpoints whose content is restored: for a revert the earlier and the later one. They must stay until the work is done.
     pub targets: Vec<CheckpointId>,
     /// The checkpoint that brings back the state before; `None` when there is none.
@@ -71,8 +45,8 @@ pub struct Head {
     pub workspace: Vec<u8>,
     /// The root when the work began.
     pub root: RootThen,
-    /// The root was missing: it is made in place of the one that the checkpoint names.
-    pub made_anew: bool,
+    /// The root that the checkpoint names, in whose place a missing one is made: inode number and birth time.
+    pub in_place_of: Option<(u64, Option<Timestamp>)>,
     /// What happens inside `.git`.
     pub git: GitMode,
     /// The paths that the work is limited to.
@@ -97,18 +71,10 @@ impl Head {
         e.varint(self.started_at.as_u64());
         e.bytes(&self.workspace);
         match self.root {
-            RootThen::Missing => e.byte(0),
-            RootThen::There { ino, born } => {
-                e.byte(1);
-                e.varint(ino);
-                e.byte(u8::from(born.is_some()));
-                if let Some(born) = born {
-                    e.signed(born.sec);
-                    e.varint(u64::from(born.nsec));
-                }
-            }
+            RootThen::Missing => encode_identity(&mut e, None),
+            RootThen::There { ino, born } => encode_identity(&mut e, Some((ino, born))),
         }
-        e.byte(u8::from(self.made_anew));
+        encode_identity(&mut e, self.in_place_of);
         e.byte(u8::from(self.git == GitMode::Exact));
         e.byte(u8::from(self.paths.is_some()));
         if let Some(paths) = &self.paths {
@@ -121,20 +87,17 @@ impl Head {
 
     pub(super) fn decode(bytes: &[u8]) -> Result<Self, DecodeError> {
         let mut d = Decoder::new(bytes);
-        let kind = Kind::from_byte(d.byte()?).ok_or(DecodeError::Invalid)?;
+        let kind = kind_of(d.byte()?).ok_or(DecodeError::Invalid)?;
         let count = d.count()?;
         let targets = (0..count).map(|_| id(&mut d)).collect::<Result<_, _>>()?;
         let undo = if flag(&mut d)? { Some(id(&mut d)?) } else { None };
         let started_at = Millis::since_epoch(d.varint()?);
         let workspace = d.bytes()?.to_vec();
-        let root = if flag(&mut d)? {
-            let ino = d.varint()?;
-            let born = if flag(&mut d)? { Some(timestamp(&mut d)?) } else { None };
-            RootThen::There { ino, born }
-        } else {
-            RootThen::Missing
+        let root = match decode_identity(&mut d)? {
+            Some((ino, born)) => RootThen::There { ino, born },
+            None => RootThen::Missing,
         };
-        let made_anew = flag(&mut d)?;
+        let in_place_of = decode_identity(&mut d)?;
         let git = if flag(&mut d)? { GitMode::Exact } else { GitMode::Keep };
         let paths = if flag(&mut d)? {
             let count = d.count()?;
@@ -146,8 +109,29 @@ impl Head {
         let stage = d.bytes()?.to_vec();
         crate::model::check_name(&stage).map_err(|_| DecodeError::Invalid)?;
         d.end()?;
-        Ok(Self { kind, targets, undo, started_at, workspace, root, made_anew, git, paths, stage })
+        Ok(Self { kind, targets, undo, started_at, workspace, root, in_place_of, git, paths, stage })
     }
+}
+
+fn encode_identity(e: &mut Encoder, identity: Option<(u64, Option<Timestamp>)>) {
+    e.byte(u8::from(identity.is_some()));
+    if let Some((ino, born)) = identity {
+        e.varint(ino);
+        e.byte(u8::from(born.is_some()));
+        if let Some(born) = born {
+            e.signed(born.sec);
+            e.varint(u64::from(born.nsec));
+        }
+    }
+}
+
+fn decode_identity(d: &mut Decoder<'_>) -> Result<Option<(u64, Option<Timestamp>)>, DecodeError> {
+    if !flag(d)? {
+        return Ok(None);
+    }
+    let ino = d.varint()?;
+    let born = if flag(d)? { Some(timestamp(d)?) } else { None };
+    Ok(Some((ino, born)))
 }
 
 fn id(d: &mut Decoder<'_>) -> Result<CheckpointId, DecodeError> {

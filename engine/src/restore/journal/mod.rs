@@ -11,7 +11,8 @@ use super::plan::Plan;
 use crate::error::{Code, Error, Result};
 use crate::model::Hash;
 
-pub use head::{Head, Kind, RootThen};
+pub(crate) use codec::encode_plan;
+pub use head::{Head, RootThen};
 pub(crate) use resume::{Resumed, resume};
 pub(crate) use seen::Contents;
 
@@ -22,17 +23,17 @@ pub(crate) const PREFIX: usize = 8 + 8 + 8 + 32 + 32;
 /// The longest head that is read, in bytes: paths of a partial restore take the most room.
 pub(crate) const MAX_HEAD: u64 = 64 << 20;
 
-/// The bytes of a journal.
-pub(crate) fn encode(head: &Head, plan: &Plan) -> Vec<u8> {
-    let (head, plan) = (head.encode(), codec::encode_plan(plan));
+/// The bytes of a journal with this plan, which [`encode_plan`] gave.
+pub(crate) fn encode(head: &Head, plan: &[u8]) -> Vec<u8> {
+    let head = head.encode();
     let mut bytes = Vec::with_capacity(PREFIX + head.len() + plan.len());
     bytes.extend_from_slice(&MAGIC);
     bytes.extend_from_slice(&(head.len() as u64).to_le_bytes());
     bytes.extend_from_slice(&(plan.len() as u64).to_le_bytes());
     bytes.extend_from_slice(&Hash::of(&head).0);
-    bytes.extend_from_slice(&Hash::of(&plan).0);
+    bytes.extend_from_slice(&Hash::of(plan).0);
     bytes.extend_from_slice(&head);
-    bytes.extend_from_slice(&plan);
+    bytes.extend_from_slice(plan);
     bytes
 }
 

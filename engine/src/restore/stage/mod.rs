@@ -6,8 +6,9 @@ mod build;
 mod check;
 mod leaf;
 
-pub(crate) use area::remove_beneath;
-pub(super) use area::{Area, sweep};
-pub(super) use build::{SYNC_SINGLY, Slot, Staged, build, needs_area};
+pub(super) use area::Area;
+pub(crate) use area::{remove_beneath, sweep};
+pub(crate) use build::needs_area;
+pub(super) use build::{SYNC_SINGLY, Slot, Staged, build};
 pub(super) use check::check_space;
 pub(super) use leaf::{Source, wanted_xattrs};
