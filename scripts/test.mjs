@@ -1,7 +1,15 @@
 // npm test: builds everything and runs every test.
 import { existsSync, mkdirSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
-import { fromCargoTest, fromNextest, fromVitest, skipReasons, vitestSkipReasons } from './lib/counts.mjs';
+import {
+  fromCargoTest,
+  fromNextest,
+  fromVitest,
+  skipReasons,
+  vitestSkipReasons,
+  vitestSkipsWithoutReason,
+} from './lib/counts.mjs';
+import { allowedSkips, unlisted } from './lib/skips.mjs';
 import { cCompiler, checkNode, checkRust, hasCargo, Trouble } from './lib/tools.mjs';
 
 const VITEST_REPORT = join('target', 'vitest.json');
@@ -9,6 +17,21 @@ const bin = (/** @type {string} */ name) => join('node_modules', '.bin', name);
 
 /** @param {string[]} reasons */
 const remark = (reasons) => (reasons.length > 0 ? `skipped: ${[...new Set(reasons)].join('; ')}` : undefined);
+
+/**
+ * In CI a test that does not run is a failure, unless its reason stands in the list.
+ * @param {string[]} reasons
+ */
+const refusedSkips = (reasons) =>
+  process.env.CI
+    ? unlisted(reasons, allowedSkips(join('scripts', 'allowed-skips.txt'))).map(
+        (reason) => `skipped, and not in scripts/allowed-skips.txt: ${reason}`,
+      )
+    : [];
+const refusedRust = (/** @type {string} */ output) => refusedSkips(skipReasons(output));
+const refusedJs = (/** @type {string} */ output) =>
+  refusedSkips([...vitestSkipReasons(output), ...vitestSkipsWithoutReason(output)]);
+
 const whySkipped = (/** @type {string} */ output) => remark(skipReasons(output));
 
 /** @returns {import('./lib/counts.mjs').Counts | undefined} */
@@ -22,12 +45,12 @@ function rustTests() {
   const name = 'Rust tests';
   if (hasCargo('nextest')) {
     const command = ['cargo', 'nextest', 'run', '--workspace', '--no-fail-fast', '--success-output', 'immediate'];
-    return { name, command, counts: fromNextest, note: whySkipped };
+    return { name, command, counts: fromNextest, note: whySkipped, refused: refusedRust };
   }
   // Not --all-targets: benches have a runner of their own that does not know --show-output.
   const targets = ['--lib', '--bins', '--tests', '--examples'];
   const command = ['cargo', 'test', '--workspace', ...targets, '--no-fail-fast', '--', '--show-output'];
-  return { name, command, counts: fromCargoTest, note: whySkipped };
+  return { name, command, counts: fromCargoTest, note: whySkipped, refused: refusedRust };
 }
 
 try {
@@ -60,6 +83,7 @@ try {
       command: [bin('vitest'), 'run', '--reporter=verbose', '--reporter=json', `--outputFile.json=${VITEST_REPORT}`],
       counts: vitestCounts,
       note: (output) => remark(vitestSkipReasons(output)),
+      refused: refusedJs,
       env: { NO_COLOR: '1' },
       needs: ['package turnback', 'package turnback-policy'],
     },

@@ -8,7 +8,9 @@ import {
   skipReasons,
   sum,
   vitestSkipReasons,
+  vitestSkipsWithoutReason,
 } from '../../scripts/lib/counts.mjs';
+import { listed, unlisted } from '../../scripts/lib/skips.mjs';
 
 describe('cargo nextest', () => {
   test.each([
@@ -58,6 +60,15 @@ test('Vitest: the reasons of skipped tests', () => {
   const output =
     ' ✓ a.test.ts > works [fast] 1ms\n ↓ a.test.ts > needs > root 1ms [root reads everything]\n ↓ b > later\n';
   expect(vitestSkipReasons(output)).toEqual(['root reads everything']);
+  expect(vitestSkipsWithoutReason(output)).toEqual(['later']);
+  expect(vitestSkipsWithoutReason(' ↓ a.test.ts > group > refused (by root) 0ms')).toEqual(['refused (by root)']);
+});
+
+test('CI refuses a skip that is not in the list', () => {
+  const allowed = listed('# why\n\nno strace\nmounts: *\n');
+  expect(allowed).toEqual(['no strace', 'mounts: *']);
+  expect(unlisted(['no strace', 'mounts: not permitted'], allowed)).toEqual([]);
+  expect(unlisted(['no strace here', 'no mounts', 'no mounts'], allowed)).toEqual(['no strace here', 'no mounts']);
 });
 
 test('the last line', () => {

@@ -31,6 +31,18 @@ export const skipReasons = (output) =>
 export const vitestSkipReasons = (output) =>
   [...output.matchAll(/^\s*↓ .* \[(.+)\]$/gm)].map((found) => String(found[1]));
 
+/**
+ * The names of skipped tests that give no reason, without the file and the groups that they stand in.
+ * @param {string} output
+ * @returns {string[]}
+ */
+export const vitestSkipsWithoutReason = (output) =>
+  [...output.matchAll(/^\s*↓ (.*[^\]\s])\s*$/gm)].map((found) =>
+    String(String(found[1]).split(' > ').at(-1))
+      .replace(/ \d+\s?ms$/, '')
+      .trim(),
+  );
+
 /** @param {Counts} counts @param {string[]} reasons @returns {Counts} */
 const withSkips = (counts, reasons) => ({
   ...counts,

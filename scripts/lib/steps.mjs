@@ -15,6 +15,7 @@ import { bold, clip, count, dim, duration, green, red, table, yellow } from './t
  * @property {{ fresh(): boolean, begin(): void, remember(): void }} [stamp] tells whether there is anything to do
  * @property {(output: string) => Counts | undefined} [counts] reads the numbers of tests from the output
  * @property {(output: string) => string | undefined} [note] a remark for the table
+ * @property {(output: string) => string[]} [refused] what makes a step fail that ended well
  * @property {string[]} [needs] names of steps without which this one makes no sense
  */
 
@@ -118,7 +119,7 @@ export function createSteps(title, total) {
   }
 
   /** @param {Step} step @returns {Promise<boolean>} */
-  async function run({ name, command, env = {}, stamp, counts, note, needs = [] }) {
+  async function run({ name, command, env = {}, stamp, counts, note, refused, needs = [] }) {
     const missing = needs.filter((need) =>
       results.some((r) => r.name === need && !['ok', 'up to date'].includes(r.outcome)),
     );
@@ -134,7 +135,13 @@ export function createSteps(title, total) {
     stamp?.begin();
     const { code, output } = await call(command, env, show.line);
     const found = counts?.(output);
-    const failed = code !== 0 || (counts !== undefined && found === undefined) || (found?.failed ?? 0) > 0;
+    const ended = code === 0 && (counts === undefined || found !== undefined) && (found?.failed ?? 0) === 0;
+    const objections = ended ? (refused?.(output) ?? []) : [];
+    if (objections.length > 0) {
+      show.end('failed', { counts: found, note: objections.join('; ') });
+      return false;
+    }
+    const failed = !ended;
     if (!failed) {
       stamp?.remember();
       show.end('ok', { counts: found, note: note?.(output) });

@@ -110,8 +110,8 @@ fn sweep(program: &Path, under: Under, fault: &str, only: &[&str], budget: Budge
     let chosen: Calls = calls.into_iter().filter(|((_, name), _)| wanted(name)).collect();
     let (mut runs, mut failed, mut partly, mut done, mut salt) = (0u64, 0u64, 0u64, 0u64, 1);
     for ((role, call), count) in &chosen {
-        // The quick tier takes the first, the last and some in between; the long one all.
-        let step = if budget.is_long() { 1 } else { (count / 3).max(1) };
+        // The quick tier takes the last and one in the middle; the long one all.
+        let step = if budget.is_long() { 1 } else { count.div_ceil(2).max(1) };
         for nth in (1..=*count).rev().step_by(step as usize) {
             if out.is_hopeless() {
                 break;

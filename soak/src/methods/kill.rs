@@ -57,13 +57,17 @@ pub(crate) const CHANGING: [&str; 35] = [
 
 /// Which operation is under test; the ids are made for each round.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Under {
+pub enum Under {
+    /// Taking a checkpoint.
     Create,
+    /// Rolling back.
     Rollback,
+    /// Deleting a checkpoint.
     Delete,
 }
 
-pub(crate) const ALL: [Under; 3] = [Under::Create, Under::Rollback, Under::Delete];
+/// All operations under test.
+pub const ALL: [Under; 3] = [Under::Create, Under::Rollback, Under::Delete];
 
 /// A prepared round: the operation, the tree before it, and what has to be listed after it.
 pub(crate) struct Prepared {
@@ -264,7 +268,7 @@ fn twice(program: &Path, budget: Budget) -> Result<Outcome> {
     anyhow::ensure!(!points.is_empty(), "a rollback makes no calls");
     let (mut done, mut both) = (0u64, 0u64);
     // Two strides without a common factor go through all pairs.
-    while budget.more(done, 30) && !out.is_hopeless() {
+    while budget.more(done, 20) && !out.is_hopeless() {
         let first = points[(done as usize * 7) % points.len()];
         let second = points[(done as usize * 11 + done as usize / points.len()) % points.len()];
         let round = Under::Rollback.prepare(&scene, 10_000 + done)?;
@@ -294,7 +298,7 @@ fn random_times(program: &Path, under: Under, budget: Budget) -> Result<Outcome>
     let directory = machine::quick_directory()?;
     let scene = Scene::new(directory.path())?;
     let (mut done, mut killed, mut state) = (0u64, 0u64, 88_172_645_463_325_252u64);
-    while budget.more(done, 25) && !out.is_hopeless() {
+    while budget.more(done, 15) && !out.is_hopeless() {
         let round = under.prepare(&scene, 50_000 + done)?;
         let mut process = Waiting::start(program, round.op, &scene.directory, Settings::default())?;
         process.go()?;

@@ -37,25 +37,24 @@ const POINTS: [&str; 14] = [
 
 /// A file system to test on.
 #[derive(Debug, Clone, Copy)]
-struct Disk {
+pub struct Disk {
     name: &'static str,
     make: &'static [&'static str],
     mib: u64,
 }
 
-const DISKS: [Disk; 2] = [
-    Disk { name: "ext4", make: &["mkfs.ext4", "-qF"], mib: 64 },
-    Disk { name: "XFS", make: &["mkfs.xfs", "-qf"], mib: 320 },
-];
+/// ext4 as most systems have it.
+pub const EXT4: Disk = Disk { name: "ext4", make: &["mkfs.ext4", "-qF"], mib: 64 };
+/// XFS, which delays and reorders more.
+pub const XFS: Disk = Disk { name: "XFS", make: &["mkfs.xfs", "-qf"], mib: 320 };
+
+const DISKS: [Disk; 2] = [EXT4, XFS];
 
 /// The whole method.
 ///
 /// # Errors
 /// When the harness fails.
 pub fn run(program: &Path, budget: Budget) -> Result<Outcome> {
-    if let Some(why) = machine::no_strace() {
-        return Ok(Outcome::skip(format!("power: {why}")));
-    }
     let mut out = Outcome::default();
     for (i, disk) in DISKS.into_iter().enumerate() {
         out.add(on_disk(program, disk, budget.share((DISKS.len() - i) as u32))?);
@@ -63,7 +62,14 @@ pub fn run(program: &Path, budget: Budget) -> Result<Outcome> {
     Ok(out)
 }
 
-fn on_disk(program: &Path, disk: Disk, budget: Budget) -> Result<Outcome> {
+/// The method on one file system.
+///
+/// # Errors
+/// When the harness fails.
+pub fn on_disk(program: &Path, disk: Disk, budget: Budget) -> Result<Outcome> {
+    if let Some(why) = machine::no_strace() {
+        return Ok(Outcome::skip(format!("power: {why}")));
+    }
     let home = tempfile::tempdir()?;
     let (image, at) = (home.path().join("image"), home.path().join("m"));
     fs::create_dir(&at)?;

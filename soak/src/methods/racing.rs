@@ -58,7 +58,7 @@ fn torn(budget: Budget) -> Result<Outcome> {
                 Ok(())
             });
             let mut judge = || -> Result<()> {
-                while (budget.more(rounds, 100) || raced < 10_000) && !out.is_hopeless() {
+                while (budget.more(rounds, 50) || raced < 10_000) && !out.is_hopeless() {
                     let from = writes.load(Ordering::Relaxed);
                     let request = create_request().context("a request")?;
                     let made = manager.create(&scene.root(), request, &Context::default())?;
@@ -191,7 +191,7 @@ fn untouched(budget: Budget) -> Result<Outcome> {
     let scene = Scene::new(directory.path())?;
     let manager = scene.open()?;
     let (mut runs, mut state) = (0u64, 0x9e37_79b9_7f4a_7c15u64);
-    while budget.more(runs, 200) && !out.is_hopeless() {
+    while budget.more(runs, 150) && !out.is_hopeless() {
         for _ in 0..3 {
             state ^= state << 13;
             state ^= state >> 7;
