@@ -101,7 +101,7 @@ fn a_text_that_is_no_input_is_refused_with_what_is_wrong_and_changes_nothing() {
         ("{}", "the field \"type\" is missing"),
         (
             r#"{"type":"nap"}"#,
-            "its type is batch, created, failed, paused, cancelled, released, forgotten, deleted or tick",
+            "its type is batch, created, failed, paused, cancelled, released, forgotten, deleted, options or tick",
         ),
         (r#"{"type":1}"#, "the field \"type\" is a text"),
         (r#"{"type":"tick"}{}"#, "the end is needed at byte 15"),

@@ -320,12 +320,39 @@ describe.each(PACKAGES)('a clock that breaks, over the %s gate', (_, turnback) =
     expect(['created', 'failed']).toContain((await asked).outcome);
   });
 
-  it('throws when it is to wake: the batch passes, the driver is told to stop', async () => {
+  it("throws when it is to wake: the system's timers are used, with one warning", async () => {
     const clock = Object.assign(new FakeClock(), { schedule: throws('clock') });
-    const { batch, driver, log } = scene(turnback, { clock });
-    expect(await batch('t')).toMatchObject({ outcome: 'failed', reason: 'guard_failed' });
+    const { batch, driver, log } = scene(turnback, { clock, timeoutMs: 1 });
+    expect(await batch('t')).toMatchObject({ outcome: 'timed_out', reason: 'unfinished' });
     expect(driver.last.signal.aborted).toBe(true);
-    expect(log.lines.map(({ level }) => level)).toEqual(['error']);
+    const asked = batch('u');
+    driver.last.succeed();
+    expect(await asked).toMatchObject({ outcome: 'created' });
+    expect(log.warnings.filter((message) => message.includes('clock'))).toHaveLength(1);
+  });
+
+  it('wakes at once, twice, or cannot be taken back: each batch gets its verdict', async () => {
+    for (const schedule of [
+      (_: number, wake: () => void) => {
+        wake();
+        return () => {};
+      },
+      (_: number, wake: () => void) => {
+        queueMicrotask(wake);
+        queueMicrotask(wake);
+        return throws('cancel');
+      },
+      (_: number, wake: () => void) => {
+        queueMicrotask(wake);
+        return undefined as never;
+      },
+    ]) {
+      const clock = Object.assign(new FakeClock(), { schedule });
+      const { batch, log } = scene(turnback, { clock });
+      expect(await batch('t')).toMatchObject({ outcome: 'timed_out' });
+      expect(await batch('u')).toMatchObject({ outcome: 'timed_out' });
+      expect(log.lines.some(({ level }) => level === 'error')).toBe(false);
+    }
   });
 });
 

@@ -4,7 +4,17 @@ import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { node, PACKAGE, temporary } from '../node/support.js';
-import { FakeDriver, type GuardOptions, noUnhandledRejections, PACKAGES, scene, settled } from './support.js';
+import {
+  FakeClock,
+  FakeDriver,
+  FakeLog,
+  type GuardOptions,
+  noUnhandledRejections,
+  PACKAGES,
+  scene,
+  settled,
+  watch,
+} from './support.js';
 
 noUnhandledRejections();
 
@@ -225,6 +235,44 @@ describe.each(PACKAGES)('%s', (name, turnback) => {
         driver.last.succeed();
         expect(await asked).toMatchObject({ outcome: 'created' });
       }
+    });
+
+    it('reads its deps at each batch: what is changed in them counts from then on, and what was done still does', async () => {
+      const [driver, clock, log, late] = [new FakeDriver(), new FakeClock(), new FakeLog(), new FakeLog()];
+      const deps: GuardOptions = { driver, clock, logger: log, enabled: () => true };
+      const created = turnback.maybeCheckpointBeforeBatch(deps, batch);
+      driver.last.succeed();
+      await created;
+      const waiting = watch(turnback.maybeCheckpointBeforeBatch(deps, { sandboxId: 's', turnId: 'waits' }));
+      await settled();
+
+      Object.assign(deps, { onFailure: 'block', timeoutMs: 50, prefix: 'acme', logger: late });
+      expect(await turnback.maybeCheckpointBeforeBatch(deps, batch)).toMatchObject({ outcome: 'already_covered' });
+      const other = turnback.maybeCheckpointBeforeBatch(deps, { sandboxId: 'other', turnId: 'u' });
+      const refused = expect(other).rejects.toMatchObject({ code: 'CHECKPOINT_REQUIRED' });
+      expect(driver.last.comment).toBe('acme-pre-agent-u');
+      await clock.pass(50);
+      await refused;
+      expect(waiting.done()).toBe(false);
+      expect([log.warnings.length, late.warnings.length]).toEqual([0, 1]);
+      // What was asked under the old options keeps them.
+      await clock.pass(10_000);
+      expect(await waiting.promise).toMatchObject({ outcome: 'timed_out', durationMs: 10_000 });
+
+      deps.enabled = () => false;
+      expect(await turnback.maybeCheckpointBeforeBatch(deps, batch)).toMatchObject({ reason: 'flag_off' });
+      deps.prefix = 'two words';
+      await expect(turnback.maybeCheckpointBeforeBatch(deps, batch)).rejects.toMatchObject({
+        code: 'INVALID_ARGUMENT',
+        details: { argument: 'options.prefix' },
+      });
+      const moved = new FakeClock();
+      Object.assign(deps, { prefix: undefined, enabled: () => true, clock: moved });
+      const slow = turnback.maybeCheckpointBeforeBatch(deps, { sandboxId: 'other', turnId: 'v' });
+      const alsoRefused = expect(slow).rejects.toMatchObject({ code: 'CHECKPOINT_REQUIRED' });
+      expect(driver.last.comment).toBe('turnback-pre-agent-v');
+      await moved.pass(50);
+      await alsoRefused;
     });
 
     it('deps that can never be right are refused; a failing driver is not', async () => {

@@ -76,6 +76,8 @@ export class FakeDriver implements native.Driver {
   readonly deleted: string[] = [];
   paused = false;
   restored = 0;
+  /** Checkpoints that somebody else deleted. */
+  readonly gone = new Set<string>();
 
   createCheckpoint({ sandboxId, comment, signal }: native.DriverRequest): Promise<native.DriverAnswer> {
     return new Promise((resolve, reject) => {
@@ -95,6 +97,10 @@ export class FakeDriver implements native.Driver {
 
   restores(): number {
     return this.restored;
+  }
+
+  isDeleted(id: string): boolean {
+    return this.gone.has(id);
   }
 
   get last(): Call {

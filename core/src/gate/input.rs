@@ -1,7 +1,9 @@
 use super::driver_checkpoint::DriverCheckpointId;
 use super::ids::{AttemptId, BatchId};
 use super::reason::Reason;
+use crate::comment::CommentPrefix;
 use crate::ids::{SandboxId, TurnId};
+use crate::time::MillisSpan;
 
 /// What happened outside the gate. As JSON: an object whose `type` is the variant's name in snake case, with the fields
 /// beside it in camel case (`js-tests/vectors/README.md` has them all).
@@ -56,6 +58,14 @@ pub enum Input {
         sandbox_id: SandboxId,
         /// What the driver called the checkpoint.
         checkpoint_id: DriverCheckpointId,
+    },
+    /// The host's options are others from now on ([`GateOptions`](super::GateOptions)); what is not given stays. Batches and
+    /// attempts under way keep their limits.
+    Options {
+        /// The time limit.
+        timeout: Option<MillisSpan>,
+        /// The start of the comments.
+        prefix: Option<CommentPrefix>,
     },
     /// Nothing but time passed: an [`Output::Timeout`](super::Output::Timeout) is due.
     Tick,

@@ -178,6 +178,10 @@ impl Gate {
             Input::Deleted { sandbox_id, checkpoint_id } => {
                 self.deleted(self.digests.sandbox(sandbox_id), checkpoint_id);
             }
+            Input::Options { timeout, prefix } => {
+                self.timeout = timeout.unwrap_or(self.timeout);
+                self.prefix = prefix.clone().unwrap_or_else(|| self.prefix.clone());
+            }
             Input::Tick => {}
         }
         self.delete_late();

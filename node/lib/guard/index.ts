@@ -1,6 +1,6 @@
 /** The guard: at most one checkpoint a turn, before its first batch; shared, bounded, never in the way (G1–G11). */
 import { createRequire } from 'node:module';
-import type { Batch, Environment, Guard, GuardOptions, Shell, Verdict } from 'turnback-policy/shell';
+import type { Batch, CheckedAnswer, Environment, Guard, GuardOptions, Shell, Verdict } from 'turnback-policy/shell';
 import { HOST } from './host.js';
 
 export type {
@@ -68,4 +68,14 @@ export function turnIdOf(context: object): string {
  */
 export function isCheckpointBeforeAgentBatchEnabled(env?: Environment): boolean {
   return shell().isCheckpointBeforeAgentBatchEnabled(env);
+}
+
+/**
+ * What a driver's `createCheckpoint` resolved with, checked as the guard does: a driver that forgot to say what it made must not
+ * count as protection (G9).
+ *
+ * @throws TurnbackError `INVALID_ARGUMENT` when it is neither an answer nor nothing
+ */
+export function checkedAnswer(value: unknown): CheckedAnswer {
+  return shell().checkedAnswer(value);
 }

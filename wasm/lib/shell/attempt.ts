@@ -1,7 +1,8 @@
 import { ask, type Driver, noteAttempt, type Result } from './driver.js';
 import type { Start } from './gate.js';
 import type { Host } from './host.js';
-import { quiet, type SafeLog } from './log.js';
+import type { SafeLog } from './log.js';
+import { has, quiet } from './settle.js';
 
 /** An attempt to make a checkpoint. */
 export interface Attempt {
@@ -15,13 +16,22 @@ export interface Attempt {
   error?: unknown;
 }
 
+interface Running {
+  attempt: Attempt;
+  controller: AbortController;
+}
+
 /** Runs a driver's attempts, each under a signal of its own. */
 export class Attempts {
   readonly #host: Host;
   readonly #driver: Driver;
   readonly #log: SafeLog;
   readonly #settled: (attempt: Attempt, result: Result) => void;
-  readonly #running = new Map<number, { attempt: Attempt; controller: AbortController }>();
+  readonly #running = new Map<number, Running>();
+  /** The ids that the driver is deleting now, each with how often. */
+  readonly #deleting = new Map<string, number>();
+  /** For each attempt, the ids that were being deleted while it was under way: whether it made one of them before or after, nobody knows. */
+  readonly #doomed = new Map<Attempt, Set<string>>();
   /** One at a time on each sandbox (G4). */
   readonly #bySandbox = new Map<string, Attempt>();
 
@@ -43,10 +53,13 @@ export class Attempts {
     this.#running.set(number, { attempt, controller });
     this.#bySandbox.set(sandboxId, attempt);
     const { signal } = controller;
+    this.#doomed.set(attempt, new Set(this.#deleting.keys()));
     noteAttempt(signal, Object.freeze({ turnId, late, limitMs }));
     const settle = (result: Result) => {
-      this.#running.delete(number);
-      this.#settled(attempt, result);
+      const doomed = this.#doomed.get(attempt);
+      this.#doomed.delete(attempt);
+      // What comes too late counts for nothing anyway.
+      this.#settled(attempt, this.#running.delete(number) ? this.#surely(result, doomed) : result);
       this.#leave(attempt);
     };
     void ask(this.#driver, { sandboxId, comment, signal }).then(settle);
@@ -57,6 +70,7 @@ export class Attempts {
     const running = this.#running.get(number);
     if (running === undefined) return;
     this.#running.delete(number);
+    this.#doomed.delete(running.attempt);
     this.#leave(running.attempt);
     // Whatever had to be said of it has been said: that it now ends is no failure.
     running.attempt.reported = true;
@@ -69,19 +83,40 @@ export class Attempts {
 
   /** A checkpoint that came when nobody waited for it any more (G10). */
   deleteLate(checkpointId: string): void {
-    const failed = (error: unknown) => {
-      this.#log.say('warn', { checkpointId, err: error }, 'a checkpoint that came too late could not be deleted');
-    };
-    if (typeof this.#driver.deleteCheckpoint !== 'function') {
+    const driver = this.#driver;
+    if (!has(driver, 'deleteCheckpoint')) {
       this.#log.say('info', { checkpointId }, 'a checkpoint came too late; it counts for nothing and stays');
       return;
     }
     this.#log.say('info', { checkpointId }, 'a checkpoint came too late; it counts for nothing and is deleted');
+    this.#deleting.set(checkpointId, (this.#deleting.get(checkpointId) ?? 0) + 1);
+    for (const ids of this.#doomed.values()) ids.add(checkpointId);
+    const ended = () => {
+      const left = (this.#deleting.get(checkpointId) ?? 1) - 1;
+      if (left > 0) this.#deleting.set(checkpointId, left);
+      else this.#deleting.delete(checkpointId);
+    };
+    const failed = (error: unknown) => {
+      ended();
+      this.#log.say('warn', { checkpointId, err: error }, 'a checkpoint that came too late could not be deleted');
+    };
     try {
-      quiet(this.#driver.deleteCheckpoint(checkpointId), failed);
+      quiet(driver.deleteCheckpoint(checkpointId), failed, ended);
     } catch (error) {
       failed(error);
     }
+  }
+
+  /** A checkpoint counts only if the driver cannot have been deleting that very one (G10). */
+  #surely(result: Result, doomed: Set<string> | undefined): Result {
+    if (!('partial' in result) || result.checkpointId === undefined) return result;
+    if (!doomed?.has(result.checkpointId)) return result;
+    this.deleteLate(result.checkpointId);
+    return {
+      error: new Error(
+        `the driver answered with the id of a checkpoint that it was asked to delete meanwhile: give each checkpoint an id of its own`,
+      ),
+    };
   }
 
   #leave(attempt: Attempt): void {

@@ -1,4 +1,5 @@
 import type { Host } from './host.js';
+import { has } from './settle.js';
 
 /** A batch that is about to run. */
 export interface Batch {
@@ -19,25 +20,12 @@ export function isText(value: unknown): value is string {
   return typeof value === 'string' && !LONE_SURROGATE.test(value);
 }
 
-/** Whether both ids are well-formed texts, remembered for the last pair: a turn's batches come one after the other (W8). */
-export class TextPair {
-  #first: unknown;
-  #second: unknown;
-
-  both(first: unknown, second: unknown): boolean {
-    if (first === this.#first && second === this.#second && second !== undefined) return true;
-    if (!isText(first) || !isText(second)) return false;
-    [this.#first, this.#second] = [first, second];
-    return true;
-  }
-}
-
 /** The batch, or an error that says what is wrong with it. The lengths of the ids are the gate's to check. */
 export function checkedBatch(host: Host, given: unknown): Batch {
   const refuse = (argument: string, message: string) =>
     host.error('INVALID_ARGUMENT', message, { details: { argument } });
   if (typeof given !== 'object' || given === null) throw refuse('batch', 'batch is no object: pass an object');
-  const { sandboxId, turnId, signal } = given as Record<string, unknown>;
+  const { sandboxId, turnId, signal } = read(host, given);
   if (!isText(sandboxId)) throw refuse('batch.sandboxId', 'batch.sandboxId is no well-formed text');
   if (turnId !== undefined && turnId !== null && !isText(turnId)) {
     throw refuse('batch.turnId', 'batch.turnId is no well-formed text: pass the id of the turn, or leave it out');
@@ -48,16 +36,42 @@ export function checkedBatch(host: Host, given: unknown): Batch {
   return {
     sandboxId,
     ...(typeof turnId === 'string' ? { turnId } : {}),
-    ...(isSignal(signal) ? { signal } : {}),
+    // Looked at above, and not twice: it may be a thing that changes its mind.
+    ...(signal === undefined || signal === null ? {} : { signal: signal as AbortSignal }),
   };
 }
 
+function read(host: Host, given: object): Record<'sandboxId' | 'turnId' | 'signal', unknown> {
+  try {
+    const { sandboxId, turnId, signal } = given as Record<string, unknown>;
+    return { sandboxId, turnId, signal };
+  } catch (cause) {
+    throw host.error('INVALID_ARGUMENT', 'batch cannot be read: pass a plain object', {
+      details: { argument: 'batch' },
+      cause,
+    });
+  }
+}
+
+/** Whether a signal has fired. One that cannot say has not. */
+export function hasFired(signal: AbortSignal | undefined): boolean {
+  try {
+    return signal?.aborted === true;
+  } catch {
+    return false;
+  }
+}
+
 function isSignal(value: unknown): value is AbortSignal {
-  return (
-    typeof value === 'object' &&
-    value !== null &&
-    typeof (value as AbortSignal).aborted === 'boolean' &&
-    typeof (value as AbortSignal).addEventListener === 'function' &&
-    typeof (value as AbortSignal).removeEventListener === 'function'
-  );
+  try {
+    return (
+      typeof value === 'object' &&
+      value !== null &&
+      typeof (value as AbortSignal).aborted === 'boolean' &&
+      has(value, 'addEventListener') &&
+      has(value, 'removeEventListener')
+    );
+  } catch {
+    return false;
+  }
 }

@@ -1,3 +1,5 @@
+import { quiet } from './settle.js';
+
 /** Where a guard's time comes from. For tests and simulations; by default the host's monotonic clock and timers. */
 export interface GuardClock {
   /** Milliseconds since anything. May be set back or stand still: that delays limits, and breaks nothing. */
@@ -20,17 +22,28 @@ export const SYSTEM_CLOCK: GuardClock = {
 
 /** A guard's own time in whole milliseconds: it starts at 0 and never runs backwards, whatever its clock does. */
 export class Elapsed {
-  readonly #clock: GuardClock;
+  #clock: GuardClock;
+  readonly #odd: (error: unknown) => void;
   #elapsed = 0;
   #last: number | undefined;
 
-  constructor(clock: GuardClock) {
+  /** `odd` hears of what the clock does instead of what it should. */
+  constructor(clock: GuardClock, odd: (error: unknown) => void) {
     this.#clock = clock;
+    this.#odd = odd;
+  }
+
+  /** Another clock, from now on. */
+  use(clock: GuardClock): void {
+    if (clock === this.#clock) return;
+    this.now();
+    [this.#clock, this.#last] = [clock, undefined];
+    this.now();
   }
 
   now(): number {
-    const now = this.#clock.now();
-    if (Number.isFinite(now)) {
+    const now = this.#shown();
+    if (now !== undefined) {
       if (this.#last !== undefined && now > this.#last) this.#elapsed += now - this.#last;
       this.#last = now;
     }
@@ -43,5 +56,55 @@ export class Elapsed {
     if (now >= at) return now;
     this.#elapsed = at;
     return at;
+  }
+
+  /** Calls `wake` once after `ms` milliseconds, later than this call; what it gives takes that back and never throws. */
+  schedule(ms: number, wake: () => void): () => void {
+    let over = false;
+    let within = true;
+    const once = () => {
+      if (over) return;
+      over = true;
+      if (within) queueMicrotask(wake);
+      else wake();
+    };
+    const cancel = this.#cancel(ms, once);
+    within = false;
+    return () => {
+      over = true;
+      try {
+        quiet(cancel());
+      } catch (error) {
+        // The timer goes off, and nobody listens.
+        this.#odd(error);
+      }
+    };
+  }
+
+  /** A clock that has no timers must not leave anybody waiting: the system's are used then. */
+  #cancel(ms: number, wake: () => void): () => unknown {
+    try {
+      const cancel: unknown = this.#clock.schedule(ms, wake);
+      if (typeof cancel === 'function') return () => cancel();
+      quiet(cancel);
+      this.#odd(new TypeError('clock.schedule gave no function: it has to give one that takes the timer back'));
+      return () => {};
+    } catch (error) {
+      this.#odd(error);
+      return SYSTEM_CLOCK.schedule(ms, wake);
+    }
+  }
+
+  /** A clock that gives no number stands still. */
+  #shown(): number | undefined {
+    try {
+      const now: unknown = this.#clock.now();
+      if (Number.isFinite(now)) return now as number;
+      quiet(now);
+      this.#odd(new TypeError('clock.now gave no number'));
+    } catch (error) {
+      this.#odd(error);
+    }
+    return undefined;
   }
 }

@@ -1,4 +1,6 @@
 /** What makes the guard's checkpoints (G12), and what it may answer. */
+import type { Host } from './host.js';
+import { quiet } from './settle.js';
 
 /** One checkpoint that is asked for. */
 export interface DriverRequest {
@@ -12,7 +14,7 @@ export interface DriverRequest {
 
 /** What a driver knows of a checkpoint that it made. */
 export interface DriverAnswer {
-  /** What to restore it by: 1 to 200 bytes without control characters. */
+  /** What to restore it by: 1 to 200 bytes without control characters. Without one the checkpoint counts, but can only be found by its comment. */
   checkpointId?: string | undefined;
   /** Some files are not in it. Not given: all are. */
   partial?: boolean | undefined;
@@ -20,12 +22,20 @@ export interface DriverAnswer {
   paused?: boolean | undefined;
 }
 
-/** Anything that can make a checkpoint of a sandbox. */
+/**
+ * Anything that can make a checkpoint of a sandbox.
+ *
+ * The guard gives it a time limit, shares one attempt among parallel batches and decides what a failure means: a driver
+ * only makes one checkpoint, or rejects. `docs/drivers.md` tells how to write one.
+ */
 export interface Driver {
   /** Makes a checkpoint of the sandbox as it is now. Resolves only when it is complete and can be restored; else it rejects. */
   // biome-ignore lint/suspicious/noConfusingVoidType: an async function without a result is a driver too
   createCheckpoint(request: DriverRequest): Promise<DriverAnswer | void>;
-  /** Deletes a checkpoint that came after its attempt was given up (G10). Leave it out where that is impossible. */
+  /**
+   * Deletes a checkpoint that came after its attempt was given up (G10). Leave it out where that is impossible. Never asked for
+   * an id that a turn counts on.
+   */
   deleteCheckpoint?(checkpointId: string): Promise<unknown>;
   /** Whether checkpoints are switched off for now (C17). Asked before each batch that is not covered, so it has to be quick. */
   isPaused?(): boolean;
@@ -60,6 +70,14 @@ export function noteAttempt(signal: AbortSignal, attempt: AttemptFacts): void {
   Object.defineProperty(signal, ATTEMPT, { value: attempt });
 }
 
+/** An answer with nothing left open. */
+export interface CheckedAnswer {
+  checkpointId?: string;
+  partial: boolean;
+  /** There is no checkpoint. */
+  paused?: boolean;
+}
+
 /** What became of an attempt: a checkpoint, or what went wrong. */
 export type Result = { checkpointId?: string; partial: boolean } | { paused: true } | { error: unknown };
 
@@ -71,6 +89,8 @@ const UNFIT = /[\p{Cc}\p{Surrogate}]/u;
 export async function ask(driver: Driver, request: DriverRequest): Promise<Result> {
   try {
     const answer: unknown = driver.createCheckpoint(request);
+    // A promise with a `then` of its own may reject behind it.
+    quiet(answer);
     if (answer === undefined) {
       // Not even a promise: whoever forgot to return it would count as having made a checkpoint at once.
       return nonsense("the driver's createCheckpoint returned nothing: return a promise");
@@ -79,6 +99,15 @@ export async function ask(driver: Driver, request: DriverRequest): Promise<Resul
   } catch (error) {
     return { error };
   }
+}
+
+/** What a driver's `createCheckpoint` resolved with, or `INVALID_ARGUMENT`. */
+export function checkedAnswer(host: Host, value: unknown): CheckedAnswer {
+  const result = checked(value);
+  if ('error' in result) {
+    throw host.error('INVALID_ARGUMENT', (result.error as Error).message, { details: { argument: 'driver' } });
+  }
+  return 'paused' in result ? { partial: false, paused: true } : result;
 }
 
 function checked(value: unknown): Result {

@@ -3,7 +3,12 @@ import type { Verdict } from './verdict.js';
 
 /** Whether something was refused because it could never be right. */
 export function isInvalidArgument(error: unknown): boolean {
-  return typeof error === 'object' && error !== null && 'code' in error && error.code === 'INVALID_ARGUMENT';
+  try {
+    return typeof error === 'object' && error !== null && 'code' in error && error.code === 'INVALID_ARGUMENT';
+  } catch {
+    // What cannot even be looked at was not made by us.
+    return false;
+  }
 }
 
 /** With `onFailure: 'block'`: the batch must not run (G5). */

@@ -20,6 +20,16 @@ export function environment(): Environment {
   return host()?.env ?? {};
 }
 
+/** A variable of it; unset where it cannot be read, or is no text. */
+function variable(name: string): string | undefined {
+  try {
+    const value: unknown = environment()[name];
+    return typeof value === 'string' ? value : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
 /** Says something once in a process, to whoever runs it: once for each `about`, which is the message if not given. */
 export function warnOnce(message: string, about = message): void {
   if (!said.first(about)) return;
@@ -58,10 +68,9 @@ export class Flag {
   }
 
   enabled(): boolean {
-    const env = environment();
-    const own = env.SANDBOX_CHECKPOINT_BEFORE_AGENT_BATCH;
+    const own = variable(VARIABLE);
     // A look at Node's environment is a call of libc: half a microsecond. The second one is needed only if the first left it open.
-    const node = own === 'true' || own === 'false' ? undefined : env.NODE_ENV;
+    const node = own === 'true' || own === 'false' ? undefined : variable('NODE_ENV');
     if (this.#answer === undefined || own !== this.#own || node !== this.#node) {
       const answer = this.#host.resolveFlag(relevant({ SANDBOX_CHECKPOINT_BEFORE_AGENT_BATCH: own, NODE_ENV: node }));
       [this.#own, this.#node, this.#answer] = [own, node, answer];

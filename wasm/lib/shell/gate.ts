@@ -17,6 +17,8 @@ export type Input =
   | { type: 'cancelled'; batch: number }
   | { type: 'released'; sandboxId: string; turnId: string }
   | { type: 'forgotten'; sandboxId: string }
+  | { type: 'deleted'; sandboxId: string; checkpointId: string }
+  | { type: 'options'; timeoutMs: number; prefix: string }
   | { type: 'tick' };
 
 /** An attempt that the gate wants made. */

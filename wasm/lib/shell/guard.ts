@@ -1,16 +1,17 @@
 import { type Attempt, Attempts } from './attempt.js';
-import { type Batch, checkedBatch, TextPair } from './batch.js';
+import { type Batch, checkedBatch, hasFired, isText } from './batch.js';
 import { Elapsed, SYSTEM_CLOCK } from './clock.js';
+import { Covered } from './covered.js';
 import type { Result } from './driver.js';
 import { isInvalidArgument, required } from './error.js';
 import type { Gate, GateVerdict, Input, Output, Start, Timeout } from './gate.js';
 import type { Host } from './host.js';
-import { SafeLog } from './log.js';
+import { Once, SafeLog } from './log.js';
 import type { CheckedOptions } from './options.js';
 import { Probes } from './probes.js';
 import { Reports } from './report.js';
-import { CoveredVerdicts, unprotected, type Verdict, verdictOf } from './verdict.js';
-import { Waiting } from './waiting.js';
+import { unprotected, type Verdict, verdictOf } from './verdict.js';
+import { type Waiter, Waiting } from './waiting.js';
 
 /** Makes at most one checkpoint a turn, before its first batch; shared, bounded, never in the way (G1–G10). */
 export interface Guard {
@@ -29,20 +30,20 @@ export interface Guard {
   forget(sandboxId: string): void;
 }
 
+const DEFAULT_PREFIX = 'turnback';
+
 /** Joins the gate, which decides, with a driver, a clock and those who wait. */
 export class ShellGuard implements Guard {
   readonly #host: Host;
   readonly #gate: Gate | undefined;
-  readonly #block: boolean;
+  #options: CheckedOptions;
   readonly #log: SafeLog;
   readonly #probes: Probes;
   readonly #time: Elapsed;
-  readonly #schedule: (ms: number, wake: () => void) => () => void;
   readonly #waiting = new Waiting();
   readonly #attempts: Attempts | undefined;
   readonly #reports: Reports;
-  readonly #texts = new TextPair();
-  readonly #coveredVerdicts = new CoveredVerdicts();
+  readonly #covered: Covered | undefined;
   readonly #outputs: Output[] = [];
   #performing = false;
   #alarm: { at: number; cancel: () => void } | undefined;
@@ -51,21 +52,46 @@ export class ShellGuard implements Guard {
     const { driver, timeoutMs, prefix, clock = SYSTEM_CLOCK } = options;
     this.#host = host;
     this.#gate = driver === undefined ? undefined : host.openGate({ timeoutMs, prefix, digestKey: digestKey() });
-    this.#block = options.block;
+    this.#covered = this.#gate === undefined ? undefined : new Covered(this.#gate);
+    this.#options = options;
     this.#log = new SafeLog(options.logger);
     this.#probes = new Probes(host, options, this.#log);
-    this.#time = new Elapsed(clock);
-    this.#schedule = (ms, wake) => clock.schedule(ms, wake);
+    const warned = new Once();
+    this.#time = new Elapsed(clock, (error) => {
+      if (warned.first('clock'))
+        this.#log.say('warn', { err: error }, 'the clock of a guard failed; it goes on without it');
+    });
     this.#reports = new Reports(this.#log, timeoutMs);
     if (driver !== undefined) {
       this.#attempts = new Attempts(host, driver, this.#log, (attempt, result) => this.#settled(attempt, result));
     }
   }
 
+  /** The options are others from now on; the driver is the same. Throws `INVALID_ARGUMENT`, and nothing changed then. */
+  configure(options: CheckedOptions): void {
+    const { timeoutMs, prefix = DEFAULT_PREFIX, clock = SYSTEM_CLOCK, enabled, logger } = options;
+    const { timeoutMs: before, prefix: known = DEFAULT_PREFIX } = this.#options;
+    if (timeoutMs !== before || prefix !== known) {
+      try {
+        this.#feed({ type: 'options', timeoutMs, prefix });
+      } catch (error) {
+        if (!isInvalidArgument(error)) throw error;
+        throw this.#host.error('INVALID_ARGUMENT', (error as Error).message, {
+          details: { argument: 'options.prefix' },
+        });
+      }
+    }
+    this.#options = options;
+    this.#reports.timeoutMs = timeoutMs;
+    this.#log.use(logger);
+    this.#probes.use(enabled);
+    this.#time.use(clock);
+  }
+
   beforeBatch(batch: Batch): Promise<Verdict> {
     try {
       const enabled = this.#probes.enabled();
-      return (enabled ? this.#covered(batch) : undefined) ?? this.#ask(checkedBatch(this.#host, batch), enabled);
+      return (enabled ? this.#pass(batch) : undefined) ?? this.#ask(checkedBatch(this.#host, batch), enabled);
     } catch (error) {
       return this.#refused(error);
     }
@@ -83,14 +109,35 @@ export class ShellGuard implements Guard {
   }
 
   /** The short way of a batch whose turn has its checkpoint (W8). */
-  #covered(batch: Batch): Promise<Verdict> | undefined {
-    const gate = this.#gate;
-    if (gate === undefined || typeof batch !== 'object' || batch === null) return undefined;
+  #pass(batch: Batch): Promise<Verdict> | undefined {
+    const covered = this.#covered;
+    // While outputs are being performed, the gate's next deadline is not known here.
+    if (covered === undefined || this.#performing || typeof batch !== 'object' || batch === null) return undefined;
     const { sandboxId, turnId } = batch;
-    if (!this.#texts.both(sandboxId, turnId)) return undefined;
+    const expected = covered.expects(sandboxId, turnId);
+    if (!expected && !(isText(sandboxId) && isText(turnId))) return undefined;
     this.#noticeRestores(sandboxId);
-    const answer = gate.passCovered(sandboxId, turnId as string, this.#time.now());
-    return answer === undefined || answer === null ? undefined : this.#coveredVerdicts.of(answer);
+    const now = this.#time.now();
+    const verdict = (expected ? covered.again(now) : undefined) ?? covered.ask(sandboxId, turnId as string, now);
+    const { checkpointId } = covered;
+    if (checkpointId === undefined || !this.#probes.deleted(checkpointId)) return verdict;
+    this.#gone(sandboxId, turnId as string, checkpointId);
+    return undefined;
+  }
+
+  /** The checkpoint is gone under which a batch has just been let through: that it was is taken back, and it asks anew. */
+  #gone(sandboxId: string, turnId: string, checkpointId: string): void {
+    this.#feed({ type: 'released', sandboxId, turnId });
+    this.#deleted(sandboxId, checkpointId);
+  }
+
+  #deleted(sandboxId: string, checkpointId: string): void {
+    this.#feed({ type: 'deleted', sandboxId, checkpointId });
+    this.#log.say(
+      'info',
+      { sandboxId, checkpointId },
+      'the checkpoint of a turn was deleted: it protects nothing any more',
+    );
   }
 
   #ask({ sandboxId, turnId, signal }: Batch, flagEnabled: boolean): Promise<Verdict> {
@@ -100,7 +147,8 @@ export class ShellGuard implements Guard {
     // Also with the flag off: what is counted from here on belongs to the restored sandbox.
     this.#noticeRestores(sandboxId);
     const paused = flagEnabled && this.#probes.paused();
-    const { number: batch, verdict } = this.#waiting.add({ sandboxId, turnId }, signal, (given) => {
+    const { block } = this.#options;
+    const { number: batch, verdict } = this.#waiting.add({ sandboxId, turnId, block }, signal, (given) => {
       this.#handle(() => this.#feed({ type: 'cancelled', batch: given }));
     });
     try {
@@ -112,7 +160,7 @@ export class ShellGuard implements Guard {
     }
     this.#handle(() => {
       // Before anything is done for it: a driver must not start for somebody who has gone.
-      if (signal?.aborted) this.#feed({ type: 'cancelled', batch });
+      if (hasFired(signal)) this.#feed({ type: 'cancelled', batch });
     });
     return verdict;
   }
@@ -121,7 +169,7 @@ export class ShellGuard implements Guard {
   #refused(error: unknown): Promise<Verdict> {
     const verdict = unprotected('failed', isInvalidArgument(error) ? 'invalid_batch' : 'guard_failed');
     this.#reports.refused(verdict, error);
-    return this.#block ? Promise.reject(required(this.#host, verdict, error)) : Promise.resolve(verdict);
+    return this.#options.block ? Promise.reject(required(this.#host, verdict, error)) : Promise.resolve(verdict);
   }
 
   #tell(method: string, input: () => Input): void {
@@ -134,7 +182,8 @@ export class ShellGuard implements Guard {
     this.#handle(() => {});
   }
 
-  #settled(attempt: Attempt, result: Result): void {
+  #settled(attempt: Attempt, answer: Result): void {
+    const result = this.#stillThere(answer);
     if ('error' in result) this.#reports.attemptFailed(attempt, result.error);
     this.#handle(() => {
       this.#noticeRestores(attempt.sandboxId);
@@ -142,6 +191,12 @@ export class ShellGuard implements Guard {
       else if ('paused' in result) this.#feed({ type: 'paused', attempt: attempt.number });
       else this.#feed({ type: 'created', attempt: attempt.number, ...result });
     });
+  }
+
+  #stillThere(result: Result): Result {
+    if (!('partial' in result) || result.checkpointId === undefined) return result;
+    if (!this.#probes.deleted(result.checkpointId)) return result;
+    return { error: new Error(`the checkpoint ${result.checkpointId} was deleted before anybody could count on it`) };
   }
 
   #noticeRestores(sandboxId: string): void {
@@ -159,6 +214,7 @@ export class ShellGuard implements Guard {
   }
 
   #feed(input: Input, now = this.#time.now()): void {
+    this.#covered?.tell();
     const answer = this.#gate?.handle(JSON.stringify(input), now) ?? '[]';
     for (const output of JSON.parse(answer) as Output[]) this.#outputs.push(output);
   }
@@ -192,9 +248,11 @@ export class ShellGuard implements Guard {
         this.#attempts?.deleteLate(output.checkpointId);
         break;
       case 'timeout':
+        this.#expect(output.at);
         this.#wakeAt(output);
         break;
       case 'idle':
+        this.#expect(Number.POSITIVE_INFINITY);
         this.#sleep();
         break;
     }
@@ -206,19 +264,44 @@ export class ShellGuard implements Guard {
     else this.#attempts?.start(start, start.deadline - this.#time.now());
   }
 
-  #answer(answer: GateVerdict): void {
-    const waiter = this.#waiting.take(answer.batch);
+  #expect(at: number): void {
+    if (this.#covered !== undefined) this.#covered.due = at;
+  }
+
+  #answer(given: GateVerdict): void {
+    const waiter = this.#waiting.get(given.batch);
     if (waiter === undefined) return;
+    const answer = this.#withoutDeleted(given, waiter);
+    if (answer === undefined) return;
+    this.#waiting.take(given.batch);
     const verdict = verdictOf(answer);
     const attempt = this.#attempts?.ofSandbox(waiter.sandboxId);
     this.#reports.verdict(verdict, waiter, attempt);
-    if (!this.#block || !needsCheckpoint(verdict)) {
+    if (!waiter.block || !needsCheckpoint(verdict)) {
       waiter.resolve(verdict);
       return;
     }
     waiter.reject(required(this.#host, verdict, verdict.reason === 'driver_failed' ? attempt?.error : undefined));
     // It does not run: the next batch of the turn is no later for it (F29).
     if (waiter.turnId !== undefined) this.release({ sandboxId: waiter.sandboxId, turnId: waiter.turnId });
+  }
+
+  /** The gate's answer, if the checkpoint is there that it counts on; none when the batch asks anew. */
+  #withoutDeleted(answer: GateVerdict, { sandboxId, turnId }: Waiter): GateVerdict | undefined {
+    const { reason, outcome, checkpointId } = answer;
+    // What was made just now was looked at when it was made.
+    if (turnId === undefined || checkpointId === undefined || outcome === 'created' || outcome === 'joined')
+      return answer;
+    if (!this.#probes.deleted(checkpointId)) return answer;
+    if (reason !== 'same_turn') {
+      this.#deleted(sandboxId, checkpointId);
+      const { checkpointId: _, ...rest } = answer;
+      return { ...rest, protected: false, late: false, partial: false };
+    }
+    this.#gone(sandboxId, turnId, checkpointId);
+    const on = { flagEnabled: true, paused: false, hasDriver: true };
+    this.#feed({ type: 'batch', batch: answer.batch, sandboxId, turnId, ...on });
+    return undefined;
   }
 
   #wakeAt({ at, reason }: Timeout): void {
@@ -231,7 +314,7 @@ export class ShellGuard implements Guard {
       this.#alarm = undefined;
       this.#handle(() => this.#feed({ type: 'tick' }, this.#time.atLeast(at)));
     };
-    this.#alarm = { at, cancel: this.#schedule(Math.max(0, at - this.#time.now()), wake) };
+    this.#alarm = { at, cancel: this.#time.schedule(Math.max(0, at - this.#time.now()), wake) };
   }
 
   #sleep(): void {
@@ -246,7 +329,7 @@ export class ShellGuard implements Guard {
     this.#attempts?.abortAll();
     const verdict = unprotected('failed', 'guard_failed');
     for (const waiter of this.#waiting.takeAll()) {
-      if (this.#block) waiter.reject(required(this.#host, verdict, error));
+      if (waiter.block) waiter.reject(required(this.#host, verdict, error));
       else waiter.resolve(verdict);
     }
   }

@@ -4,6 +4,7 @@
  */
 import type { Batch } from './batch.js';
 import { coalesceCheckpointAttempt } from './coalesce.js';
+import { type CheckedAnswer, checkedAnswer } from './driver.js';
 import { type Environment, isCheckpointBeforeAgentBatchEnabled } from './flag.js';
 import { type Guard, ShellGuard } from './guard.js';
 import type { Host } from './host.js';
@@ -14,7 +15,7 @@ import type { Verdict } from './verdict.js';
 
 export type { Batch } from './batch.js';
 export type { GuardClock } from './clock.js';
-export type { AttemptFacts, Driver, DriverAnswer, DriverRequest } from './driver.js';
+export type { AttemptFacts, CheckedAnswer, Driver, DriverAnswer, DriverRequest } from './driver.js';
 export type { Environment } from './flag.js';
 export type { Gate, GateSettings, Outcome } from './gate.js';
 export type { Guard } from './guard.js';
@@ -30,6 +31,7 @@ export interface Shell {
   coalesceCheckpointAttempt<T>(key: string, attempt: () => Promise<T>): Promise<T>;
   turnIdOf(context: object): string;
   isCheckpointBeforeAgentBatchEnabled(env?: Environment): boolean;
+  checkedAnswer(value: unknown): CheckedAnswer;
 }
 
 /** The shell in a package. Starts nothing. */
@@ -40,6 +42,7 @@ export function shellOf(host: Host): Shell {
     maybeCheckpointBeforeBatch: (deps, batch) => guards.before(deps, batch),
     coalesceCheckpointAttempt: (key, attempt) => coalesceCheckpointAttempt(host, key, attempt),
     turnIdOf: (context) => turnIdOf(host, context),
+    checkedAnswer: (value) => checkedAnswer(host, value),
     isCheckpointBeforeAgentBatchEnabled: (env) => isCheckpointBeforeAgentBatchEnabled(host, env),
   };
 }

@@ -1,3 +1,5 @@
+import { quiet } from './settle.js';
+
 /** Where the guard logs to: pino's shape. Silent by default. */
 export interface Logger {
   debug(fields: object, message: string): void;
@@ -13,9 +15,14 @@ export const LEVELS: readonly Level[] = ['debug', 'info', 'warn', 'error'];
 
 /** A logger that can neither throw nor reject: logging decides nothing (G5). One that fails has no one to tell. */
 export class SafeLog {
-  readonly #logger: Logger | undefined;
+  #logger: Logger | undefined;
 
   constructor(logger: Logger | undefined) {
+    this.#logger = logger;
+  }
+
+  /** Another logger, from now on. */
+  use(logger: Logger | undefined): void {
     this.#logger = logger;
   }
 
@@ -32,12 +39,6 @@ export class SafeLog {
       // See above.
     }
   }
-}
-
-/** Whatever a callback returned: if it is a promise, its rejection is nobody's. */
-export function quiet(value: unknown, failed: (error: unknown) => void = () => {}): void {
-  if (typeof value !== 'object' || value === null || !('then' in value)) return;
-  Promise.resolve(value).catch(failed);
 }
 
 /** The first few of a kind: a set that forgets its oldest, so that it stays small. */

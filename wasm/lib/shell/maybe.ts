@@ -3,7 +3,8 @@ import { isInvalidArgument, required } from './error.js';
 import { warnOnce } from './flag.js';
 import { ShellGuard } from './guard.js';
 import type { Host } from './host.js';
-import { checkedOptions, type GuardOptions } from './options.js';
+import { type CheckedOptions, checkedOptions, type GuardOptions } from './options.js';
+import { textOf } from './settle.js';
 import { unprotected, type Verdict } from './verdict.js';
 
 interface Kept {
@@ -14,10 +15,10 @@ interface Kept {
 const NO_DEPS = Object.freeze({});
 
 /** Where there is no gate at all: in nobody's way, as when one breaks. */
-function guardFailed(host: Host, { onFailure }: GuardOptions, cause: unknown): Verdict {
+function guardFailed(host: Host, { block }: CheckedOptions, cause: unknown): Verdict {
   const verdict = unprotected('failed', 'guard_failed');
-  if (onFailure === 'block') throw required(host, verdict, cause);
-  warnOnce(`no checkpoint was made before a batch: the guard cannot start (${String(cause)})`);
+  if (block) throw required(host, verdict, cause);
+  warnOnce(`no checkpoint was made before a batch: the guard cannot start (${textOf(cause)})`);
   return verdict;
 }
 
@@ -32,10 +33,12 @@ export class MaybeGuards {
 
   /** `beforeBatch` of the guard that belongs to `deps`. Rejects with `INVALID_ARGUMENT` for options that cannot be right. */
   async before(deps: GuardOptions | null | undefined, batch: Batch): Promise<Verdict> {
-    const options = deps ?? NO_DEPS;
+    const given = deps ?? NO_DEPS;
+    // Read anew for each batch: what was changed in them counts from now on.
+    const options = checkedOptions(this.#host, given, true);
     let guard: ShellGuard;
     try {
-      guard = this.#guardOf(options);
+      guard = this.#guardOf(given, options);
     } catch (error) {
       if (isInvalidArgument(error)) throw error;
       return guardFailed(this.#host, options, error);
@@ -43,12 +46,15 @@ export class MaybeGuards {
     return await guard.beforeBatch(batch);
   }
 
-  #guardOf(deps: GuardOptions): ShellGuard {
+  #guardOf(deps: object, options: CheckedOptions): ShellGuard {
     const kept = this.#kept.get(deps);
-    const driver = deps.driver ?? undefined;
+    const { driver } = options;
     // Another driver makes other checkpoints: what is remembered of the first says nothing about them.
-    if (kept !== undefined && kept.driver === driver) return kept.guard;
-    const guard = new ShellGuard(this.#host, checkedOptions(this.#host, deps, true));
+    if (kept !== undefined && kept.driver === driver) {
+      kept.guard.configure(options);
+      return kept.guard;
+    }
+    const guard = new ShellGuard(this.#host, options);
     this.#kept.set(deps, { driver, guard });
     return guard;
   }

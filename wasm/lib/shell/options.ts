@@ -1,7 +1,9 @@
 import type { GuardClock } from './clock.js';
 import type { Driver } from './driver.js';
+import { isInvalidArgument } from './error.js';
 import type { Host } from './host.js';
 import { LEVELS, type Logger } from './log.js';
+import { has as hasOne } from './settle.js';
 
 /** How long a checkpoint before a batch may take before the batch runs without it (G5, G7). */
 export const CHECKPOINT_TIMEOUT_MS = 10_000;
@@ -49,16 +51,31 @@ export interface CheckedOptions {
 
 const NAMES = ['driver', 'timeoutMs', 'enabled', 'onFailure', 'when', 'prefix', 'logger', 'clock'];
 
+const isObject = (value: unknown) => typeof value === 'object' && value !== null;
+
 const has = (value: unknown, ...methods: string[]) =>
-  typeof value === 'object' &&
-  value !== null &&
-  methods.every((method) => typeof (value as Record<string, unknown>)[method] === 'function');
+  isObject(value) && methods.every((method) => hasOne(value, method));
+
+/**
+ * The options, or `INVALID_ARGUMENT`; also where an option cannot even be read.
+ */
+export function checkedOptions(host: Host, given: unknown, lenient: boolean): CheckedOptions {
+  try {
+    return checked(host, given, lenient);
+  } catch (cause) {
+    if (isInvalidArgument(cause)) throw cause;
+    throw host.error('INVALID_ARGUMENT', 'options cannot be read: pass a plain object', {
+      details: { argument: 'options' },
+      cause,
+    });
+  }
+}
 
 /**
  * The options, or `INVALID_ARGUMENT`. Unless it is `lenient`, an unknown name is refused, because a misspelt option would
  * silently do nothing.
  */
-export function checkedOptions(host: Host, given: unknown, lenient: boolean): CheckedOptions {
+function checked(host: Host, given: unknown, lenient: boolean): CheckedOptions {
   const refuse = (name: string, advice: string): never => {
     throw host.error('INVALID_ARGUMENT', `options.${name} ${advice}`, { details: { argument: `options.${name}` } });
   };

@@ -1,8 +1,9 @@
 import type { Driver } from './driver.js';
 import { Flag, warnOnce } from './flag.js';
 import type { Host } from './host.js';
-import { Once, quiet, type SafeLog } from './log.js';
+import { Once, type SafeLog } from './log.js';
 import type { CheckedOptions } from './options.js';
+import { has, quiet } from './settle.js';
 
 /** How many sandboxes' restores are remembered. One that is forgotten counts as restored: that costs at most a checkpoint. */
 const REMEMBERED = 1000;
@@ -12,7 +13,7 @@ const REMEMBERED = 1000;
  * Whatever they do instead of answering, each problem is a warning once, and there is an answer.
  */
 export class Probes {
-  readonly #enabled: (() => boolean) | undefined;
+  #enabled: (() => boolean) | undefined;
   readonly #driver: Driver | undefined;
   readonly #flag: Flag;
   readonly #log: SafeLog;
@@ -30,6 +31,11 @@ export class Probes {
     });
   }
 
+  /** Another `enabled`, from now on. */
+  use(enabled: (() => boolean) | undefined): void {
+    this.#enabled = enabled;
+  }
+
   /** Whether checkpoints are made (G3), read now. */
   enabled(): boolean {
     if (this.#enabled === undefined) return this.#flag.enabled();
@@ -40,17 +46,29 @@ export class Probes {
   /** Whether the store is paused (C17), read now. If the driver cannot say, it is not: its attempt will say more. */
   paused(): boolean {
     const driver = this.#driver;
-    if (typeof driver?.isPaused !== 'function') return false;
-    return this.#ask('driver.isPaused', () => driver.isPaused?.()) ?? false;
+    if (!has(driver, 'isPaused')) return false;
+    return this.#ask('driver.isPaused', () => driver.isPaused()) ?? false;
+  }
+
+  /** Whether the driver knows that a checkpoint of its own is gone, read now. */
+  deleted(checkpointId: string): boolean {
+    const driver = this.#driver;
+    if (!has(driver, 'isDeleted')) return false;
+    return this.#ask('driver.isDeleted', () => (driver as Driver).isDeleted?.(checkpointId)) ?? false;
   }
 
   /** Whether the sandbox was restored since the last look (G8). The first look counts as one. */
   restored(sandboxId: string): boolean {
     const driver = this.#driver;
-    if (typeof driver?.restores !== 'function') return false;
+    if (!has(driver, 'restores')) return false;
     let now: unknown;
     try {
-      now = driver.restores(sandboxId);
+      now = (driver as Driver).restores?.(sandboxId);
+      if (typeof now !== 'number') {
+        quiet(now);
+        this.#odd('driver.restores', new TypeError('driver.restores gave no number'));
+        now = undefined;
+      }
     } catch (error) {
       this.#odd('driver.restores', error);
     }

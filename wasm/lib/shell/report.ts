@@ -11,14 +11,15 @@ interface About {
 /** Says what went wrong, once: one line for a failure or time-out, however many batches it concerns (G5). */
 export class Reports {
   readonly #log: SafeLog;
-  readonly #timeoutMs: number;
+  /** How long a batch waits at most. */
+  timeoutMs: number;
   readonly #exhausted = new Once();
   /** What was said since the last `flush`: batches that leave together are one event. */
   readonly #said = new Set<string>();
 
   constructor(log: SafeLog, timeoutMs: number) {
     this.#log = log;
-    this.#timeoutMs = timeoutMs;
+    this.timeoutMs = timeoutMs;
   }
 
   /** The events of this moment are over. */
@@ -53,7 +54,7 @@ export class Reports {
         this.#log.say(
           'warn',
           fields,
-          `no checkpoint was made before a batch: it took longer than ${this.#timeoutMs} ms`,
+          `no checkpoint was made before a batch: it took longer than ${this.timeoutMs} ms`,
         );
         break;
       case 'queued':

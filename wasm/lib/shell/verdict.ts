@@ -37,21 +37,8 @@ export function unprotected(outcome: 'skipped' | 'failed', reason: Reason): Verd
 
 const ZERO = '0'.charCodeAt(0);
 
-/** The verdicts that `Gate.passCovered` gives. The last one is kept: it is frozen, and the next batch most likely gets it too (W8). */
-export class CoveredVerdicts {
-  #answer: string | undefined;
-  #verdict: Promise<Verdict> | undefined;
-
-  of(answer: string): Promise<Verdict> {
-    if (this.#verdict === undefined || answer !== this.#answer) {
-      this.#answer = answer;
-      this.#verdict = Promise.resolve(coveredVerdict(answer));
-    }
-    return this.#verdict;
-  }
-}
-
-function coveredVerdict(answer: string): Verdict {
+/** The verdict that an answer of `Gate.passCovered` stands for. */
+export function coveredVerdict(answer: string): Verdict {
   const flags = answer.charCodeAt(0) - ZERO;
   const id = answer.length === 1 ? {} : { checkpointId: answer.slice(1) };
   return Object.freeze({

@@ -1,17 +1,20 @@
+import { quiet } from './settle.js';
 import type { Verdict } from './verdict.js';
 
 /** A batch that waits for its verdict. */
 export interface Waiter {
   readonly sandboxId: string;
   readonly turnId: string | undefined;
+  /** Whether it must not run without a checkpoint. */
+  readonly block: boolean;
   resolve(verdict: Verdict): void;
   reject(error: Error): void;
 }
 
 /** A signal of somebody's own making may throw; its batch, and all others, get their answers all the same (G5). */
-function attempt(call: () => void): void {
+function attempt(call: () => unknown): void {
   try {
-    call();
+    quiet(call());
   } catch {
     // Then it cannot cancel the batch: the batch's limit still ends it.
   }
@@ -24,7 +27,7 @@ export class Waiting {
 
   /** Adds a batch. `onAbort` hears of its number if the signal fires while it waits. */
   add(
-    batch: { sandboxId: string; turnId: string | undefined },
+    batch: { sandboxId: string; turnId: string | undefined; block: boolean },
     signal: AbortSignal | undefined,
     onAbort: (number: number) => void,
   ): { number: number; verdict: Promise<Verdict> } {
@@ -41,6 +44,11 @@ export class Waiting {
       });
     });
     return { number, verdict };
+  }
+
+  /** A batch that waits. */
+  get(number: number): Waiter | undefined {
+    return this.#waiters.get(number);
   }
 
   /** Takes a batch out, to be answered. */

@@ -1,10 +1,12 @@
 use super::WrongInput;
 use super::read::{Value, object};
+use crate::comment::CommentPrefix;
 use crate::excerpt::excerpt;
 use crate::gate::driver_checkpoint::DriverCheckpointId;
 use crate::gate::ids::{AttemptId, BatchId};
 use crate::gate::input::{Batch, Input};
 use crate::ids::{SandboxId, TurnId};
+use crate::time::MillisSpan;
 
 /// Reads an input. `js-tests/vectors/README.md` has the format.
 pub(super) fn parse(text: &str) -> Result<Input, WrongInput> {
@@ -35,6 +37,10 @@ pub(super) fn parse(text: &str) -> Result<Input, WrongInput> {
         "deleted" => Input::Deleted {
             sandbox_id: fields.sandbox_id()?,
             checkpoint_id: fields.needed_text("checkpointId")?.try_into()?,
+        },
+        "options" => Input::Options {
+            timeout: fields.maybe_number("timeoutMs")?.map(MillisSpan::from_millis),
+            prefix: fields.text("prefix")?.map(CommentPrefix::new).transpose()?,
         },
         "tick" => Input::Tick,
         other => return Err(WrongInput::Kind { given: excerpt(other) }),
@@ -76,12 +82,16 @@ impl Fields {
         }
     }
 
-    fn number(&mut self, field: &'static str) -> Result<u64, WrongInput> {
+    fn maybe_number(&mut self, field: &'static str) -> Result<Option<u64>, WrongInput> {
         match self.take(field) {
-            None => Err(WrongInput::Missing { field }),
-            Some(Value::Number(number)) => Ok(number),
+            None => Ok(None),
+            Some(Value::Number(number)) => Ok(Some(number)),
             Some(_) => Err(WrongInput::Type { field, needed: "a whole number" }),
         }
+    }
+
+    fn number(&mut self, field: &'static str) -> Result<u64, WrongInput> {
+        self.maybe_number(field)?.ok_or(WrongInput::Missing { field })
     }
 
     fn batch(&mut self) -> Result<BatchId, WrongInput> {

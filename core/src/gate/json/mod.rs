@@ -9,6 +9,7 @@ mod read;
 mod write;
 
 use super::{Gate, GateError, Output};
+use crate::comment::InvalidPrefix;
 use crate::excerpt::excerpt;
 use crate::ids::{IdError, SandboxId, TurnId};
 use crate::time::Millis;
@@ -80,7 +81,7 @@ pub enum WrongInput {
     },
     /// There is no such type of input.
     #[error(
-        "its type is batch, created, failed, paused, cancelled, released, forgotten, deleted or tick, not {given}"
+        "its type is batch, created, failed, paused, cancelled, released, forgotten, deleted, options or tick, not {given}"
     )]
     Kind {
         /// The type that was given, quoted and escaped.
@@ -89,6 +90,9 @@ pub enum WrongInput {
     /// An id is none.
     #[error(transparent)]
     Id(#[from] IdError),
+    /// A prefix is none.
+    #[error(transparent)]
+    Prefix(#[from] InvalidPrefix),
     /// A driver's id of a checkpoint is none.
     #[error(transparent)]
     Checkpoint(#[from] InvalidDriverCheckpointId),
