@@ -18,7 +18,7 @@ export class Probes {
   readonly #flag: Flag;
   readonly #log: SafeLog;
   readonly #warned = new Once();
-  readonly #restores = new Map<string, unknown>();
+  readonly #restores = new Map<string, number>();
 
   constructor(host: Host, { enabled, driver }: CheckedOptions, log: SafeLog) {
     this.#enabled = enabled;
@@ -61,17 +61,9 @@ export class Probes {
   restored(sandboxId: string): boolean {
     const driver = this.#driver;
     if (!has(driver, 'restores')) return false;
-    let now: unknown;
-    try {
-      now = (driver as Driver).restores?.(sandboxId);
-      if (typeof now !== 'number') {
-        quiet(now);
-        this.#odd('driver.restores', new TypeError('driver.restores gave no number'));
-        now = undefined;
-      }
-    } catch (error) {
-      this.#odd('driver.restores', error);
-    }
+    const now = this.#number('driver.restores', () => (driver as Driver).restores?.(sandboxId));
+    // One that cannot say is no restore: an attempt under way would be made worthless.
+    if (now === undefined) return false;
     if (this.#restores.has(sandboxId) && Object.is(this.#restores.get(sandboxId), now)) return false;
     this.#restores.delete(sandboxId);
     this.#restores.set(sandboxId, now);
@@ -80,11 +72,21 @@ export class Probes {
   }
 
   #ask(what: string, question: () => unknown): boolean | undefined {
+    const answer = this.#answer(what, question, 'boolean');
+    return typeof answer === 'boolean' ? answer : undefined;
+  }
+
+  #number(what: string, question: () => unknown): number | undefined {
+    const answer = this.#answer(what, question, 'number');
+    return typeof answer === 'number' ? answer : undefined;
+  }
+
+  #answer(what: string, question: () => unknown, type: string): unknown {
     try {
       const answer = question();
-      if (typeof answer === 'boolean') return answer;
+      if (typeof answer === type) return answer;
       quiet(answer);
-      this.#odd(what, new TypeError(`${what} gave a value of type ${typeof answer}: it has to give true or false`));
+      this.#odd(what, new TypeError(`${what} gave a value of type ${typeof answer}: it has to be a ${type}`));
     } catch (error) {
       this.#odd(what, error);
     }
