@@ -111,6 +111,19 @@ export const CASES = {
     expect(fresh).toHaveLength(1);
     if (checkpointId !== undefined) expect(fresh).toEqual([checkpointId]);
   },
+  // The guard asks for the late one's deletion only if no turn counts on its id (G10).
+  'keeps the checkpoint of a retry when the late one is deleted': async (world: World) => {
+    const { call, hold } = await givenUp(world);
+    await hold.release();
+    const late = checkedAnswer(await call.catch(() => undefined));
+    const retry = checkedAnswer(await create(world, 'a'));
+    if (late.checkpointId !== undefined && late.checkpointId !== retry.checkpointId) {
+      await world.driver.deleteCheckpoint?.(late.checkpointId);
+    }
+    const published = await world.published();
+    expect(published.length).toBeGreaterThan(0);
+    if (retry.checkpointId !== undefined) expect(published).toContain(retry.checkpointId);
+  },
   'rejects with an error when the checkpoint fails': async (world: World) => {
     world.fail();
     const error = await create(world, 'a').then(
@@ -149,6 +162,16 @@ export const CASES = {
     controller.abort('too late');
     await new Promise(setImmediate);
     expect(await world.published()).toHaveLength(1);
+  },
+  // Of a driver that can say it: `isDeleted` is asked at each batch, so that it answers at once.
+  'knows which of its checkpoints are deleted': async (world: World) => {
+    const isDeleted = (id: string) => world.driver.isDeleted?.(id);
+    const { checkpointId } = checkedAnswer(await create(world, 'a'));
+    const kept = checkedAnswer(await create(world, 'b'));
+    expect(checkpointId).toBeTypeOf('string');
+    expect(isDeleted(checkpointId as string)).toBe(false);
+    await world.driver.deleteCheckpoint?.(checkpointId as string);
+    expect([checkpointId, kept.checkpointId].map((id) => isDeleted(id as string))).toEqual([true, false]);
   },
   'deletes a checkpoint': async (world: World) => {
     const { checkpointId } = checkedAnswer(await create(world, 'a'));

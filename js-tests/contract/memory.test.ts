@@ -70,6 +70,20 @@ const BROKEN: Record<CaseName, (create: Create, world: World) => Partial<Driver>
       },
     };
   },
+  'keeps the checkpoint of a retry when the late one is deleted': (create, world) => {
+    let givenUp = false;
+    return {
+      createCheckpoint: async (request) => {
+        request.signal.addEventListener('abort', () => {
+          givenUp = true;
+        });
+        const again = givenUp;
+        const answer = checkedAnswer(await create(request));
+        if (again) await world.driver.deleteCheckpoint?.(answer.checkpointId ?? '');
+        return answer;
+      },
+    };
+  },
   'rejects with an error when the checkpoint fails': (create) => ({
     createCheckpoint: (request) => create(request).catch(() => undefined),
   }),
@@ -104,6 +118,7 @@ const BROKEN: Record<CaseName, (create: Create, world: World) => Partial<Driver>
       return answer;
     },
   }),
+  'knows which of its checkpoints are deleted': () => ({ isDeleted: () => false }),
   'deletes a checkpoint': () => ({ deleteCheckpoint: async () => {} }),
 };
 

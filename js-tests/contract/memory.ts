@@ -5,6 +5,7 @@ import type { Hold, World } from './driver.js';
 
 export async function memoryWorld(): Promise<World> {
   const published = new Map<string, string>();
+  const deleted = new Set<string>();
   let made = 0;
   let failing = false;
   let gate: { reached: () => void; released: Promise<void>; ended: () => void } | undefined;
@@ -40,7 +41,9 @@ export async function memoryWorld(): Promise<World> {
     },
     async deleteCheckpoint(checkpointId) {
       published.delete(checkpointId);
+      deleted.add(checkpointId);
     },
+    isDeleted: (checkpointId) => deleted.has(checkpointId),
   };
 
   return {
