@@ -11,6 +11,7 @@ pub mod power;
 pub mod racing;
 pub mod small;
 pub mod swap;
+pub mod under;
 
 use std::path::Path;
 

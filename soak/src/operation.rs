@@ -19,6 +19,12 @@ pub enum Op {
     Rollback(CheckpointId),
     /// Deletes a checkpoint.
     Delete(CheckpointId),
+    /// Takes back what changed from one checkpoint to another.
+    Revert(CheckpointId, CheckpointId),
+    /// Deletes all but the last one and pinned ones.
+    Prune,
+    /// Finishes what an interrupted restore left.
+    Recover,
 }
 
 impl Op {
@@ -30,6 +36,9 @@ impl Op {
             Self::Create => "create",
             Self::Rollback(_) => "rollback",
             Self::Delete(_) => "delete",
+            Self::Revert(..) => "revert",
+            Self::Prune => "prune",
+            Self::Recover => "recover",
         }
     }
 
@@ -40,6 +49,9 @@ impl Op {
         let mut all = vec![self.name().to_owned(), path("s"), path("w"), path("scratch")];
         if let Self::Rollback(id) | Self::Delete(id) = self {
             all.push(id.to_string());
+        }
+        if let Self::Revert(from, to) = self {
+            all.extend([from.to_string(), to.to_string()]);
         }
         if settings.power {
             all.push("--power".to_owned());

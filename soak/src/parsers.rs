@@ -3,6 +3,7 @@
 
 use std::fs;
 use std::path::PathBuf;
+use std::sync::{Arc, Mutex, OnceLock};
 
 use anyhow::{Context as _, Result, ensure};
 use peak_alloc::PeakAlloc;
@@ -10,11 +11,12 @@ use turnback_engine::model::{
     Decoder, Encoder, Hash, LinkGroups, Objects, Xattrs, decode_entry, decode_segments, decode_uncovered,
     encode_entry, encode_segments, encode_uncovered,
 };
+use turnback_engine::restore::journal;
 use turnback_engine::store::{Layout, Marks, PackSet, Record, seal, unseal};
 use turnback_engine::{Context, Durability};
 
 use crate::machine;
-use crate::scene::open;
+use crate::scene::{Scene, exact, open};
 
 /// Counts what is allocated, so that a length that is believed before it is checked shows.
 #[global_allocator]
@@ -44,11 +46,14 @@ pub enum Kind {
     Index,
     /// A pack without an index.
     Pack,
+    /// The journal of an interrupted restore.
+    Journal,
 }
 
 impl Kind {
     /// All of them.
-    pub const ALL: [Self; 5] = [Self::Codecs, Self::Manifest, Self::Record, Self::Index, Self::Pack];
+    pub const ALL: [Self; 6] =
+        [Self::Codecs, Self::Manifest, Self::Record, Self::Index, Self::Pack, Self::Journal];
 }
 
 const NAME: &str = "01J00000000000000000000000";
@@ -85,6 +90,10 @@ impl Parsers {
                 self.index(&repaired(data))?;
             }
             Kind::Pack => self.pack(data)?,
+            Kind::Journal => {
+                let _refused = journal::decode(data);
+                let _refused = journal::decode(&sealed_journal(data));
+            }
         }
         let peak = ALLOCATED.peak_usage().saturating_sub(before);
         ensure!(peak < FREE + PER_BYTE * data.len(), "{peak} bytes were allocated for {}", data.len());
@@ -149,6 +158,54 @@ impl Parsers {
         let _refused = manager.verify(None, &Context::default());
         Ok(())
     }
+}
+
+/// For fuzzers: parses, and fails by a panic.
+///
+/// # Panics
+/// When the engine does, or what [`Parsers::parse`] finds.
+#[allow(clippy::expect_used, reason = "a fuzz target fails by a panic")]
+pub fn fuzz(kind: Kind, data: &[u8]) {
+    static PARSERS: OnceLock<Parsers> = OnceLock::new();
+    let parsers = PARSERS.get_or_init(|| Parsers::new().expect("a store"));
+    parsers.parse(kind, data).expect("bytes that are refused or read");
+}
+
+/// A journal whose lengths and hashes are right whatever else it says.
+#[must_use]
+pub fn sealed_journal(data: &[u8]) -> Vec<u8> {
+    const PREFIX: usize = 88;
+    let Some(rest) = data.get(PREFIX..) else { return data.to_vec() };
+    let head = data[8..].first_chunk::<8>().map_or(0, |b| u64::from_le_bytes(*b));
+    let (head, plan) = rest.split_at((head as usize).min(rest.len()));
+    let mut bytes = b"TBJRNL\0\x01".to_vec();
+    bytes.extend_from_slice(&(head.len() as u64).to_le_bytes());
+    bytes.extend_from_slice(&(plan.len() as u64).to_le_bytes());
+    bytes.extend_from_slice(&Hash::of(head).0);
+    bytes.extend_from_slice(&Hash::of(plan).0);
+    bytes.extend_from_slice(rest);
+    bytes
+}
+
+/// The journal of a rollback that is under way, with the workspace as it was before.
+///
+/// # Errors
+/// When there is none to be seen.
+pub fn journal_of(scene: &Scene) -> Result<(PathBuf, Vec<u8>)> {
+    let manager = scene.open()?;
+    let sandbox = manager.sandbox_id_of(&scene.root())?;
+    let path = scene.store().join("workspaces").join(sandbox.as_str()).join("journal");
+    let (seen, from) = (Arc::new(Mutex::new(None)), path.clone());
+    let keep = seen.clone();
+    let on_progress = move |_| {
+        if let (Ok(bytes), Ok(mut seen)) = (fs::read(&from), keep.lock()) {
+            seen.get_or_insert(bytes);
+        }
+    };
+    let ctx = Context { on_progress: Some(Arc::new(on_progress)), ..Context::default() };
+    manager.rollback(scene.base, exact(), &ctx)?;
+    let bytes = seen.lock().ok().and_then(|mut seen| seen.take());
+    Ok((path, bytes.context("no progress was told while there was a journal")?))
 }
 
 fn codecs(data: &[u8]) -> Result<()> {
@@ -247,7 +304,7 @@ pub fn repaired(data: &[u8]) -> Vec<u8> {
 /// When the store cannot be made.
 pub fn samples(kind: Kind) -> Result<Vec<Vec<u8>>> {
     let directory = machine::quick_directory()?;
-    let scene = crate::scene::Scene::new(directory.path())?;
+    let scene = Scene::new(directory.path())?;
     crate::tree::edit(&scene.root(), 1)?;
     let manager = scene.open()?;
     scene.create(&manager)?;
@@ -262,6 +319,7 @@ pub fn samples(kind: Kind) -> Result<Vec<Vec<u8>>> {
     Ok(match kind {
         Kind::Record => vec![json("record")?, json("marks")?, file("record")?],
         Kind::Index => vec![file("objects.index")?],
+        Kind::Journal => vec![journal_of(&scene)?.1],
         Kind::Pack => vec![pack_of(&[b"one", b"two", &[7; 900]]), pack],
         Kind::Codecs | Kind::Manifest => {
             // The small objects of the pack: manifests, segments, attributes, groups.

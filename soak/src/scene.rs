@@ -76,6 +76,8 @@ impl Scene {
         let manager = open(&directory.join("s"), durability)?;
         let request = create_request().context("a request")?;
         let base = manager.create(&root, request, &Context::default())?.checkpoint_id;
+        // A prune by a rule leaves it alone.
+        manager.set_pinned(base, true)?;
         Ok(Self { directory: directory.to_owned(), base, then })
     }
 
@@ -107,6 +109,17 @@ impl Scene {
         self.rebuild()?;
         tree::edit(&self.root(), salt)?;
         Picture::of(&self.root())
+    }
+
+    /// An edit that is none of the turn's: a file `mine`. The root's time is as the turn left it.
+    ///
+    /// # Errors
+    /// When the file system refuses something.
+    pub fn edit_beside(&self) -> Result<()> {
+        let time = fs::symlink_metadata(self.root())?.modified()?;
+        fs::write(self.root().join("mine"), "somebody else's")?;
+        fs::File::open(self.root())?.set_modified(time)?;
+        Ok(())
     }
 
     /// Puts the built tree back without the engine.

@@ -1,4 +1,4 @@
-//! `soak-op OP STORE WORKSPACE SCRATCH [ID] [--power] [--wait] [--no-safety] [--file-limit N]`: one operation, one line about what became of it.
+//! `soak-op OP STORE WORKSPACE SCRATCH [ID [ID]] [--power] [--wait] [--no-safety] [--file-limit N]`: one operation, one line about what became of it.
 //! Exit code 0 when it was done, 3 when it failed with an error of the engine, 4 when the line could not be written.
 
 use std::io::{BufRead, Write};
@@ -9,7 +9,9 @@ use anyhow::{Context as _, Result, bail};
 use pico_args::Arguments;
 use rustix::process::{Resource, Rlimit, setrlimit};
 use turnback_core::CheckpointId;
-use turnback_engine::{Context, Durability, Manager, RollbackRequest, Uncovered};
+use turnback_engine::{
+    Context, Durability, GitMode, Manager, PruneRequest, RevertRequest, RollbackRequest, Uncovered,
+};
 use turnback_soak::{Churn, create_request, exact, open, operation};
 
 struct Task {
@@ -23,6 +25,7 @@ struct Task {
     file_limit: Option<u64>,
     churn: Churn,
     id: Option<CheckpointId>,
+    second: Option<CheckpointId>,
 }
 
 fn main() -> ExitCode {
@@ -62,6 +65,7 @@ fn task() -> Result<Task> {
         file_limit,
         churn,
         id: args.opt_free_from_str()?,
+        second: args.opt_free_from_str()?,
     })
 }
 
@@ -99,6 +103,19 @@ fn perform(task: &Task) -> Result<(String, u8)> {
                 done(undo, report.kept.iter().chain(&report.not_restorable))
             })
         }
+        "revert" => {
+            let request = RevertRequest { git: GitMode::Exact, ..RevertRequest::default() };
+            let to = task.second.context("a second id is missing")?;
+            manager.revert(id()?, to, request, &ctx).map(|report| {
+                let undo = report.undo_checkpoint_id.map_or_else(|| "-".to_owned(), |id| id.to_string());
+                done(undo, report.kept.iter().chain(&report.not_restorable))
+            })
+        }
+        "prune" => {
+            let request = PruneRequest { keep_last: Some(1), ..PruneRequest::default() };
+            manager.prune(request, &ctx).map(|_| "done".to_owned())
+        }
+        "recover" => manager.recover(&task.workspace, &ctx).map(|_| "done".to_owned()),
         "delete" => manager.delete(id()?).map(|_| "done".to_owned()),
         other => bail!("there is no operation {other}"),
     };

@@ -8,12 +8,13 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, Result};
 use turnback_core::CheckpointId;
-use turnback_engine::{Code, Context, Durability, Manager, RollbackRequest};
+use turnback_engine::{Code, Context, Durability, Manager, RecoveryOutcome, RollbackRequest};
 
 use crate::budget::Budget;
 use crate::machine;
 use crate::outcome::Outcome;
-use crate::scene::{create_request, exact, open};
+use crate::parsers;
+use crate::scene::{Scene, create_request, exact, open};
 use crate::tree::{Picture, difference, difference_but, noise};
 
 /// A store with two checkpoints that share nothing, one that shares with the first, and a kept pack of a deleted one.
@@ -264,7 +265,61 @@ pub fn run(_: &Path, budget: Budget) -> Result<Outcome> {
         format!("{flips} flips"),
     );
     out.end_group();
+    out.add(journal()?);
     out.add(data(budget)?);
+    Ok(out)
+}
+
+/// Every byte of the journal of an interrupted rollback: damage is told, touches nothing, and does not lock the workspace for ever.
+fn journal() -> Result<Outcome> {
+    let mut out = Outcome::default();
+    let directory = machine::quick_directory()?;
+    let scene = Scene::new(directory.path())?;
+    scene.edit(1)?;
+    let (path, bytes) = parsers::journal_of(&scene)?;
+    scene.only_base(&scene.open()?)?;
+    let ctx = Context::default();
+    let mut before = scene.edit(1)?;
+    for at in 0..bytes.len() {
+        let mut flipped = bytes.clone();
+        flipped[at] ^= 0x10;
+        fs::write(&path, &flipped)?;
+        let what = format!("journal byte {at}");
+        let manager = scene.open()?;
+        let pending = manager.pending()?;
+        // The plan is not read for a list; its damage shows when the journal is taken up.
+        out.check(pending.len() == 1, 7, || format!("{what}: {pending:?} is pending"));
+        match manager.recover(&scene.root(), &ctx) {
+            Ok(Some(report)) => {
+                let found = matches!(report.outcome, RecoveryOutcome::Damaged { .. });
+                out.check(found, 7, || format!("{what}: {:?}", report.outcome));
+            }
+            // A journal of a newer version stays where it is.
+            other => {
+                let code = other.as_ref().err().map(turnback_engine::Error::code);
+                out.check(code == Some(Code::StoreFormat), 7, || format!("{what}: {other:?}"));
+                fs::remove_file(&path)?;
+            }
+        }
+        let now = Picture::of(&scene.root())?;
+        out.check(now == before, 3, || {
+            format!("{what}: the tree changed: {}", difference(&now, &before).unwrap_or_default())
+        });
+        if now != before {
+            before = scene.edit(1)?;
+        }
+        for entry in fs::read_dir(path.parent().context("a parent")?)? {
+            let entry = entry?;
+            if entry.file_name().to_string_lossy().starts_with("journal") {
+                fs::remove_file(entry.path())?;
+            }
+        }
+    }
+    let figure = format!("{} flips", bytes.len());
+    for promise in [3, 7] {
+        out.figure(promise, "every byte of the journal of an interrupted rollback damaged", figure.clone());
+    }
+    out.end_group();
     Ok(out)
 }
 

@@ -7,7 +7,7 @@ use std::path::Path;
 
 use anyhow::{Result, ensure};
 
-use super::kill::{ALL, CHANGING, Under, judge};
+use super::under::{ALL, CHANGING, Under, judge};
 use crate::budget::Budget;
 use crate::machine;
 use crate::operation::{Said, Settings};
@@ -100,7 +100,7 @@ fn sweep(program: &Path, under: Under, fault: &str, only: &[&str], budget: Budge
     let directory = machine::quick_directory()?;
     let scene = Scene::new(directory.path())?;
     let settings = Settings { workers: 1, ..Settings::default() };
-    let clean = under.prepare(&scene, 1)?;
+    let clean = under.prepare(program, &scene, 1)?;
     let calls = strace::calls(program, clean.op, &scene.directory, settings)?;
     judge(&scene, &clean, &Said::Nothing, "undisturbed", &mut out)?;
     let wanted = |name: &str| match only {
@@ -117,7 +117,7 @@ fn sweep(program: &Path, under: Under, fault: &str, only: &[&str], budget: Budge
                 break;
             }
             salt += 1;
-            let round = under.prepare(&scene, salt)?;
+            let round = under.prepare(program, &scene, salt)?;
             let what = format!("{} with {fault} at {role} {call} {nth}", round.op.name());
             let injection = Injection { role, call, nth, what: fault };
             let said = match strace::disturbed(program, round.op, &scene.directory, settings, injection) {
@@ -144,7 +144,7 @@ fn sweep(program: &Path, under: Under, fault: &str, only: &[&str], budget: Budge
         format!("{runs} runs: {failed} typed errors, {partly} reported in part, {done} done and exact");
     for promise in [1, 3, 8, 9, 10, 12, 13] {
         if promise == 12
-            || (promise == 3 && under == Under::Rollback)
+            || (promise == 3 && under.restores())
             || (promise == 10 && fault == "error=ENOSPC")
             || out.has_new(promise)
         {

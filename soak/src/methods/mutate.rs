@@ -21,7 +21,7 @@ pub fn run(_: &Path, budget: Budget) -> Result<Outcome> {
     let parsers = Parsers::new()?;
     for (i, kind) in Kind::ALL.into_iter().enumerate() {
         let part = budget.share((Kind::ALL.len() - i) as u32);
-        let least = if matches!(kind, Kind::Codecs | Kind::Record) { 20_000 } else { 2_000 };
+        let least = if matches!(kind, Kind::Codecs | Kind::Record | Kind::Journal) { 20_000 } else { 2_000 };
         let samples = samples(kind)?;
         ensure!(!samples.is_empty(), "{kind:?}: there is nothing to mutate");
         let mut random = Random(0x9e37_79b9_7f4a_7c15 ^ i as u64);

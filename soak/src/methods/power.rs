@@ -8,7 +8,8 @@ use std::process::Command;
 use anyhow::{Context as _, Result};
 use turnback_engine::Durability;
 
-use super::kill::{ALL, Under, judge, spin};
+use super::kill::spin;
+use super::under::{ALL, judge};
 use crate::budget::Budget;
 use crate::cut::{Cut, cut};
 use crate::machine::{self, Mount};
@@ -90,7 +91,7 @@ pub fn on_disk(program: &Path, disk: Disk, budget: Budget) -> Result<Outcome> {
     let (mut cuts, mut salt) = (0u64, 0u64);
     for (i, under) in ALL.into_iter().enumerate() {
         let part = budget.share((ALL.len() - i) as u32);
-        let clean = under.prepare(&scene, salt)?;
+        let clean = under.prepare(program, &scene, salt)?;
         sync(&at)?;
         let calls = strace::calls(program, clean.op, &scene.directory, settings)?;
         let mut points: Vec<Option<(String, String, u64)>> = calls
@@ -113,7 +114,7 @@ pub fn on_disk(program: &Path, disk: Disk, budget: Budget) -> Result<Outcome> {
         while part.more(done, swept + 2) && !out.is_hopeless() {
             salt += 1;
             let point = points.get(done as usize).cloned().flatten();
-            let round = under.prepare(&scene, salt)?;
+            let round = under.prepare(program, &scene, salt)?;
             // What was there before the operation was there before the power came on.
             sync(&at)?;
             let said = match &point {
@@ -143,7 +144,7 @@ pub fn on_disk(program: &Path, disk: Disk, budget: Budget) -> Result<Outcome> {
         cuts += done;
         let what = format!("{under:?} on {} with the power cut", disk.name);
         let figure = format!("{done} cuts, {acknowledged} after the acknowledgement");
-        for promise in if under == Under::Rollback { vec![2, 3] } else { vec![2] } {
+        for promise in if under.restores() { vec![2, 3] } else { vec![2] } {
             out.figure(promise, what.clone(), figure.clone());
         }
         for promise in [1, 8, 9, 12, 13] {

@@ -6,7 +6,7 @@ use std::path::Path;
 
 use anyhow::Result;
 
-use super::kill::{ALL, Under, judge};
+use super::under::{ALL, Under, judge};
 use crate::budget::Budget;
 use crate::machine::Mount;
 use crate::operation::{Said, Settings, Waiting};
@@ -61,7 +61,13 @@ fn sweep(
     // In units: KiB of the disk, inodes, bytes of a file.
     let step = match (scarce, budget.is_long()) {
         // What a checkpoint adds is little.
-        (Scarce::Bytes, false) => if under == Under::Create { 4 } else { 64 },
+        (Scarce::Bytes, false) => {
+            if under == Under::Create {
+                4
+            } else {
+                64
+            }
+        }
         (Scarce::Bytes, true) => 4,
         (Scarce::Inodes, _) => 1,
         (Scarce::FileSize, false) => 1777,
@@ -70,7 +76,7 @@ fn sweep(
     let (mut runs, mut full, mut partly, mut done, mut easy) = (0u64, 0u64, 0u64, 0u64, 0u64);
     for spare in (0..).step_by(step) {
         *salt += 1;
-        let round = under.prepare(scene, *salt)?;
+        let round = under.prepare(program, scene, *salt)?;
         let mut settings = Settings::default();
         let used = rustix::fs::statvfs(mount.path())?;
         match scarce {
@@ -104,9 +110,11 @@ fn sweep(
                 out.check(why.starts_with("DISK_FULL") || scarce == Scarce::FileSize, 10, || {
                     format!("{what}: the error is {why}")
                 });
-                out.check(under != Under::Delete || scarce != Scarce::Bytes, 10, || {
-                    format!("{what}: a deletion needs no room, and failed: {why}")
-                });
+                out.check(
+                    !matches!(under, Under::Delete | Under::Prune) || scarce != Scarce::Bytes,
+                    10,
+                    || format!("{what}: a deletion needs no room, and failed: {why}"),
+                );
                 easy = 0;
             }
             Said::Partly(..) => {
@@ -126,7 +134,9 @@ fn sweep(
         }
     }
     anyhow::ensure!(
-        full > 0 || under == Under::Delete || !out.breaches.is_empty(),
+        full > 0
+            || !matches!(under, Under::Create | Under::Rollback | Under::Revert)
+            || !out.breaches.is_empty(),
         "{under:?} never ran out of {scarce:?}"
     );
     let figure =
