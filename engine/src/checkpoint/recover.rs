@@ -14,7 +14,7 @@ use crate::context::Context;
 use crate::error::{Code, Error, Result};
 use crate::recovery::{Begun, Pending, RecoveryOutcome, RecoveryReport};
 use crate::restore::journal::{Head, Resumed, RootThen, resume};
-use crate::restore::{Applied, Plan, precheck, sweep};
+use crate::restore::{Applied, Plan, needs_area, precheck, sweep};
 use crate::store::{Durability, Identity};
 
 /// A finished interruption, with what it was.
@@ -164,8 +164,14 @@ impl Inner {
             let head = Head { root: root_then(identity_of(fd)?), ..head.clone() };
             self.write_journal(workspace, &head, journal).map(drop)
         };
+        // The journal's name was forgotten with what it named, and what is left of this attempt has to be known as ours.
+        let id = self.next_id()?;
+        let stage = match stage_names::remember(self.layout(), workspace, id, self.durability) {
+            Err(error) if error.code() == Code::DiskFull && !needs_area(&plan) => stage_names::name(id),
+            other => other?,
+        };
         let applied =
-            self.apply_to(workspace, root.as_ref(), &plan, &head.stage, &root_made, &self.packs, ctx)?;
+            self.apply_to(workspace, root.as_ref(), &plan, &stage, &root_made, &self.packs, ctx)?;
         self.adopt_root(workspace, head)?;
         if self.durability == Durability::Power {
             // What was done before the interruption need not have reached the disk.
