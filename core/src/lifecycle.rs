@@ -136,7 +136,14 @@ fn advice(from: SandboxStatus) -> String {
 }
 
 fn names(statuses: &[SandboxStatus]) -> String {
-    statuses.iter().map(|status| status.as_str()).collect::<Vec<_>>().join(", ")
+    let mut names = String::new();
+    for status in statuses {
+        if !names.is_empty() {
+            names.push_str(", ");
+        }
+        names.push_str(status.as_str());
+    }
+    names
 }
 
 /// A name that is no sandbox status. Its message lists the valid ones.

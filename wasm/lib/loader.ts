@@ -1,5 +1,5 @@
 import * as glue from '../pkg/policy_bg.js';
-import { base64 } from '../pkg/policy_bytes.js';
+import { hex } from '../pkg/policy_bytes.js';
 import { unsupported } from './error.js';
 
 /** The module's functions. */
@@ -21,7 +21,8 @@ export function policy(): Policy {
 
 function load(): Policy {
   try {
-    const bytes = Uint8Array.from(atob(base64), (character) => character.charCodeAt(0));
+    const bytes = new Uint8Array(hex.length / 2);
+    for (let at = 0; at < bytes.length; at += 1) bytes[at] = Number.parseInt(hex.slice(2 * at, 2 * at + 2), 16);
     const instance = new WebAssembly.Instance(new WebAssembly.Module(bytes), { './policy_bg.js': { ...glue } });
     glue.start(instance.exports);
     return glue;
