@@ -74,7 +74,7 @@ fn theirs_takes_the_checkpoint_s_state_and_can_be_undone() {
 fn every_kind_of_conflict() {
     type Make = fn(&Place);
     let nothing: Make = |_| {};
-    let cases: [(&str, Make, Make, Make, &str, &str); 12] = [
+    let cases: [(&str, Make, Make, Make, &str, &str); 13] = [
         (
             "edited, edited",
             |p| p.write("p", "1"),
@@ -175,6 +175,17 @@ fn every_kind_of_conflict() {
                 p.write("p/x", "x")
             },
             |p| p.write("p/y", "y"),
+            "a directory",
+            "a file of 1 byte",
+        ),
+        (
+            "a directory for a file, renamed in it",
+            |p| p.write("p", "1"),
+            |p| {
+                gone(p);
+                p.write("p/x", "x");
+            },
+            |p| fs::rename(p.at("p/x"), p.at("p/y")).unwrap(),
             "a directory",
             "a file of 1 byte",
         ),

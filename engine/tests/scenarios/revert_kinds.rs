@@ -302,6 +302,46 @@ mod groups {
     }
 
     #[test]
+    fn a_group_that_was_parted_since_as_well() {
+        let place = Place::default();
+        place.write("a", "1");
+        link(&place, "a", "b");
+        link(&place, "a", "c");
+        let from = place.create().checkpoint_id;
+        let parted = |name: &str| {
+            fs::copy(place.at(name), place.at("tmp")).unwrap();
+            let stat = fs::metadata(place.at(name)).unwrap();
+            super::set_mtime(&place.at("tmp"), stat.mtime(), stat.mtime_nsec());
+            fs::rename(place.at("tmp"), place.at(name)).unwrap();
+        };
+        place.write("tmp", "2");
+        fs::rename(place.at("tmp"), place.at("a")).unwrap();
+        let to = place.create().checkpoint_id;
+        parted("b");
+        let inodes = ["b", "c"].map(|path| inode(&place, path));
+        let report = revert(&place, from, to, exact());
+        assert_eq!(conflicts(&report), Vec::<String>::new());
+        assert_eq!(fs::read(place.at("a")).unwrap(), b"1");
+        assert_eq!(["b", "c"].map(|path| inode(&place, path)), inodes, "parted by somebody else");
+        assert_ne!(inode(&place, "a"), inodes[1]);
+    }
+
+    #[test]
+    fn a_group_that_reaches_into_what_was_taken_back() {
+        let place = Place::default();
+        place.write("a", "1");
+        place.write("d/other", "1");
+        link(&place, "a", "d/e");
+        let (before, from) = (place.tree(), place.create().checkpoint_id);
+        let kept = inode(&place, "a");
+        place.write("d/new", "turn");
+        let to = place.create().checkpoint_id;
+        revert(&place, from, to, exact());
+        same(&place.tree(), &before);
+        assert_eq!((inode(&place, "a"), inode(&place, "d/e")), (kept, kept));
+    }
+
+    #[test]
     fn a_group_that_the_turn_made() {
         let place = Place::default();
         place.write("a", "1");

@@ -1,13 +1,13 @@
 //! What a revert leaves alone: git's own files, what a side does not cover, what was not asked for (C7, C15; F3, F31, F56).
 
 use std::fs;
-use std::os::unix::fs::symlink;
+use std::os::unix::fs::{MetadataExt, symlink};
 use std::os::unix::net::UnixListener;
 
 use turnback_engine::{CreateRequest, GitMode, Reason, RevertRequest};
 
 use super::revert_support::{conflicts, exact, list, ours, revert, theirs, try_revert};
-use crate::common::everything::chmod;
+use crate::common::everything::{chmod, set_mtime};
 use crate::common::picture::same;
 use crate::common::place::{Place, is_root, rel, request};
 
@@ -148,6 +148,27 @@ fn what_only_one_of_the_two_covers_is_unknown() {
             same(&place.tree(), &now);
         }
     }
+}
+
+#[test]
+fn the_links_of_what_only_one_of_the_two_covers_are_left_alone() {
+    let place = Place::default();
+    place.write("p", "1");
+    fs::hard_link(place.at("p"), place.at("q")).unwrap();
+    place.write("a", "1");
+    let from = place.create().checkpoint_id;
+    place.write("a", "2");
+    let to = place.try_create(excluding(&["p"])).unwrap().checkpoint_id;
+    // Parted since, with the same bytes and the same time.
+    let stat = fs::metadata(place.at("p")).unwrap();
+    fs::copy(place.at("p"), place.at("tmp")).unwrap();
+    set_mtime(&place.at("tmp"), stat.mtime(), stat.mtime_nsec());
+    fs::rename(place.at("tmp"), place.at("p")).unwrap();
+    let now = place.tree();
+    let report = revert(&place, from, to, exact());
+    assert_eq!(fs::read(place.at("a")).unwrap(), b"1");
+    same(&place.tree().without(&["a"]), &now.without(&["a"]));
+    assert_eq!(report.written, 1);
 }
 
 #[test]

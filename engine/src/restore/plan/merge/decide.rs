@@ -37,6 +37,9 @@ impl<'a> Descent<'a> {
             return Ok(Step::Done(self.take(&of, it)));
         }
         if it.ours == it.theirs {
+            if is_uncovered(it.base.as_ref()) {
+                self.unknown.push(of.path);
+            }
             return Ok(Step::Done(it.ours));
         }
         if [&it.base, &it.ours, &it.theirs].iter().any(|entry| is_uncovered(entry.as_ref())) {

@@ -1,7 +1,7 @@
 //! The hard-link groups of a merged tree.
 //!
-//! A path that is as in `theirs` is in the group that it has there, one that stays in the group that it has now; a path whose group
-//! changed from `base` to `theirs`, and not since, goes to the group of `theirs`. Only names of one state are one inode.
+//! A path that gets its state from `theirs` is in the group that it has there, one that stays in the group that it has now; a path
+//! whose group changed from `base` to `theirs`, and not since, goes to the group of `theirs`. Only names of one state are one inode.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
@@ -53,18 +53,17 @@ pub(super) fn merge(
     let in_scope =
         |path: &RelPath| concerns.scope.is_none_or(|paths| paths.iter().any(|asked| path.starts_with(asked)));
     let [base, ours, theirs] = [sides.base, sides.ours, sides.theirs].map(|side| Groups::new(&side.links));
-    let known = |class: Vec<&RelPath>| -> Vec<RelPath> {
-        class.into_iter().filter(|path| !is_beneath(path, &unknown)).cloned().collect()
-    };
 
     let all: HashSet<&RelPath> = ours.of.keys().chain(theirs.of.keys()).copied().collect();
     let mut buckets: BTreeMap<(bool, usize), Vec<&RelPath>> = BTreeMap::new();
     for path in all {
-        let was_taken = is_beneath(path, &taken);
+        // A name whose state stays is in the company that it has now: its inode need not be another one.
+        let was_taken = is_beneath(path, &taken)
+            && state_of(merged, path, manifests)? != state_of(sides.ours, path, manifests)?;
         let regrouped = || {
             in_scope(path) && !is_beneath(path, &unknown) && {
-                let (base, theirs) = (known(base.class(path)), known(theirs.class(path)));
-                base != theirs && known(ours.class(path)) == base
+                let was = base.class(path);
+                theirs.class(path) != was && ours.class(path) == was
             }
         };
         let from_theirs = was_taken || regrouped();
