@@ -129,6 +129,11 @@ impl Manager {
         Ok(self.open_inner()?.durability)
     }
 
+    /// Whether the store goes with the manager.
+    pub(crate) fn is_ephemeral(&self) -> Result<bool> {
+        Ok(self.open_inner()?.store.ephemeral)
+    }
+
     /// Where temporary files of the store go.
     pub(crate) fn tmp(&self) -> Result<PathBuf> {
         Ok(self.open_inner()?.layout().tmp())

@@ -17,13 +17,16 @@ use super::registry::{Place, Registry};
 use super::removal::{plan_of, remove_files};
 use super::strategy::Sandbox;
 use crate::change::Change;
-use crate::checkpoint::baseline::{BaselineRequest, make_private_directory, wall_clock};
+use crate::checkpoint::baseline::{BaselineRequest, wall_clock};
 use crate::checkpoint::{DiffTo, Manager, RollbackRequest};
 use crate::context::Context;
 use crate::error::{Code, Error, Result};
 use crate::report::RollbackReport;
 use crate::restore::{GitMode, Root};
 use crate::store::{Durability, FileLock};
+
+/// How often the directory of sandboxes is made when it goes meanwhile.
+const ATTEMPTS: u32 = 16;
 
 /// A copy that shares its blocks with the resource where the file system can.
 #[derive(Debug)]
@@ -40,6 +43,9 @@ impl CopyOnWriteSandbox {
     ) -> Result<Self> {
         let resource = manager.check_resource(&options.resource)?;
         let store = manager.store_path();
+        if manager.is_ephemeral()? {
+            super::ephemeral::sweep(store);
+        }
         let chosen = locations::choose(&resource, store, options.mechanism, options.location.as_deref())?;
         let registry = Registry::of(manager);
         refuse_inside_sandbox(&registry, &chosen.base)?;
@@ -152,13 +158,21 @@ fn make_root(record: &Record, base: &Path) -> Result<(Root, OwnedFd)> {
     let Some(holder) = &record.holder else {
         return Err(Error::new(Code::Io, "the sandbox has no place", "please report this"));
     };
-    // Another one that was cleaned up just now may have taken the empty directory with it.
-    make_private_directory(base)?;
     let failed = |errno| Error::io("making the sandbox's directory", errno).at(&record.path);
-    let base = Root::open(base)?;
     let name = |path: &Path| path.file_name().map(|n| n.as_bytes().to_vec()).unwrap_or_default();
     let holder_name = name(holder);
-    base.top().mkdir(&holder_name, 0o700).map_err(failed)?;
+    let mut attempt = 0;
+    let base = loop {
+        attempt += 1;
+        let made = locations::make_base(base, record.own_base).and_then(|()| Root::open(base));
+        let made = made.and_then(|root| root.top().mkdir(&holder_name, 0o700).map(|()| root).map_err(failed));
+        match made {
+            Ok(root) => break root,
+            // Another sandbox went just now and took the empty directory with it.
+            Err(error) if error.code() == Code::NotFound && attempt < ATTEMPTS => {}
+            Err(error) => return Err(error),
+        }
+    };
     let inside = base.top().dir(&holder_name).map_err(failed)?;
     inside.become_private().map_err(failed)?;
     let root_name = name(&record.path);

@@ -15,6 +15,9 @@ use crate::store::{FileLock, LockKind, Patience};
 /// Whoever cleans up holds a lease for a moment.
 const PATIENCE: Duration = Duration::from_secs(5);
 
+/// How long somebody who only looks can hold a lease.
+const A_MOMENT: Duration = Duration::from_millis(3);
+
 /// Who keeps a sandbox.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Owner {
@@ -108,7 +111,8 @@ pub(crate) enum Claim {
 /// Claims an abandoned sandbox.
 pub(crate) fn claim(place: &Path, detached_until: Option<Millis>) -> Result<Claim> {
     let path = file(place);
-    match FileLock::acquire(&path, LockKind::Exclusive, Patience::Try, &Context::default()) {
+    // Others who look hold it for a moment.
+    match FileLock::acquire(&path, LockKind::Exclusive, Patience::Wait(A_MOMENT), &Context::default()) {
         Ok(_) if detached_until.is_some_and(|until| wall_clock() < until) => {
             Ok(Claim::Refused(Owner::Detached))
         }

@@ -52,42 +52,30 @@ pub(super) fn choose(
         Some(path) => Candidate { path: absolute(path)?, own: false },
         None => Candidate { path: beside_store(store), own: true },
     };
+    let first = Spot::of(&first, resource, store)?;
     if asked == MechanismChoice::Copy {
-        let base = prepare(&first, resource)?;
-        return Ok(Chosen { base, own: first.own, mechanism: Mechanism::Copy, reasons: Vec::new() });
+        return Ok(first.chosen(Mechanism::Copy, Vec::new()));
     }
     let sample = sample(resource)?;
-    let first_base = prepare(&first, resource)?;
-    let mut reasons = match shares_blocks(&sample, &first_base) {
-        Ok(()) => {
-            let mechanism = Mechanism::Reflink;
-            return Ok(Chosen { base: first_base, own: first.own, mechanism, reasons: Vec::new() });
-        }
-        Err(reason) => vec![format!("{}: {reason}", first_base.display())],
+    let mut reasons = match shares_blocks(&sample, &first.existing) {
+        Ok(()) => return Ok(first.chosen(Mechanism::Reflink, Vec::new())),
+        Err(reason) => vec![format!("{}: {reason}", first.base.display())],
     };
     if location.is_none()
         && let Some(second) = on_the_resource_s_file_system(resource)
     {
-        let was_there = std::fs::symlink_metadata(&second.path).is_ok();
-        let shared = prepare(&second, resource)
+        let shared = Spot::of(&second, resource, store)
             .map_err(|error| error.to_string())
-            .and_then(|base| shares_blocks(&sample, &base).map(|()| base));
+            .and_then(|spot| shares_blocks(&sample, &spot.existing).map(|()| spot));
         match shared {
-            Ok(base) => {
-                drop_if_empty(&first_base, first.own);
-                return Ok(Chosen { base, own: true, mechanism: Mechanism::Reflink, reasons });
-            }
-            Err(reason) => {
-                reasons.push(format!("{}: {reason}", second.path.display()));
-                drop_if_empty(&second.path, !was_there);
-            }
+            Ok(spot) => return Ok(spot.chosen(Mechanism::Reflink, reasons)),
+            Err(reason) => reasons.push(format!("{}: {reason}", second.path.display())),
         }
     }
     if asked == MechanismChoice::Reflink {
-        drop_if_empty(&first_base, first.own);
         return Err(unsupported(asked, &reasons));
     }
-    Ok(Chosen { base: first_base, own: first.own, mechanism: Mechanism::Copy, reasons })
+    Ok(first.chosen(Mechanism::Copy, reasons))
 }
 
 /// Why there are no btrfs snapshots.
@@ -107,13 +95,17 @@ fn absolute(path: &Path) -> Result<PathBuf> {
     if path.as_os_str().is_empty() {
         return Err(Error::new(Code::InvalidArgument, "the location's path is empty", "give a directory"));
     }
+    if path.components().any(|c| c == std::path::Component::ParentDir) {
+        let found = "the location's path has a `..` in it";
+        return Err(Error::new(Code::InvalidArgument, found, "give the path without it").at(path));
+    }
     std::path::absolute(path).map_err(|e| Error::io("resolving the location", e).at(path))
 }
 
 /// The store's own neighbour: what lies in the store cannot be a workspace.
 fn beside_store(store: &Path) -> PathBuf {
     let mut name = store.file_name().unwrap_or_default().to_owned();
-    name.push("-sandboxes");
+    name.push(super::ephemeral::SUFFIX);
     store.with_file_name(name)
 }
 
@@ -140,47 +132,91 @@ fn on_the_resource_s_file_system(resource: &Path) -> Option<Candidate> {
     Some(Candidate { path: top.join(format!(".turnback-sandboxes-{us}")), own: true })
 }
 
-/// Makes a candidate where it is missing, and checks that nobody else can change what lies in it.
-fn prepare(candidate: &Candidate, resource: &Path) -> Result<PathBuf> {
-    let path = &candidate.path;
-    make_private_directory(path)?;
-    let metadata =
-        std::fs::symlink_metadata(path).map_err(|e| Error::io("examining the location", e).at(path))?;
-    let metadata = if metadata.is_symlink() && !candidate.own {
-        std::fs::metadata(path).map_err(|e| Error::io("examining the location", e).at(path))?
-    } else {
-        metadata
-    };
-    if !metadata.is_dir() {
-        return Err(Error::new(
-            Code::NotADirectory,
-            "the location for sandboxes is not a directory",
-            "give a directory (`location`, --location)",
-        )
-        .at(path));
-    }
-    let base = std::fs::canonicalize(path).map_err(|e| Error::io("resolving the location", e).at(path))?;
-    let us = rustix::process::geteuid().as_raw();
-    if candidate.own && (metadata.uid() != us || metadata.mode() & 0o077 != 0) {
-        if metadata.uid() != us {
-            return Err(unsafe_location("the location for sandboxes belongs to another user", &base));
+/// A candidate that was looked at. Nothing is made yet: what is not registered must not be left by a crash.
+struct Spot {
+    /// Where sandboxes would lie; canonical as far as it is there.
+    base: PathBuf,
+    own: bool,
+    /// The nearest directory that is there: what can be done in it can be done in `base`.
+    existing: PathBuf,
+}
+
+impl Spot {
+    /// Checks that nobody else can change what would lie there.
+    fn of(candidate: &Candidate, resource: &Path, store: &Path) -> Result<Self> {
+        let path = &candidate.path;
+        let is_there = |p: &&Path| std::fs::symlink_metadata(p).is_ok();
+        let nearest = path.ancestors().find(is_there).unwrap_or_else(|| Path::new("/"));
+        let existing =
+            std::fs::canonicalize(nearest).map_err(|e| Error::io("resolving the location", e).at(nearest))?;
+        if !existing.is_dir() {
+            return Err(Error::new(
+                Code::NotADirectory,
+                "the location for sandboxes is not a directory",
+                "give a directory (`location`, --location)",
+            )
+            .at(path));
         }
-        std::fs::set_permissions(&base, std::fs::Permissions::from_mode(0o700))
-            .map_err(|e| Error::io("setting the location's mode", e).at(&base))?;
+        let base = match path.strip_prefix(nearest) {
+            Ok(rest) if !rest.as_os_str().is_empty() => existing.join(rest),
+            _ => existing.clone(),
+        };
+        // Of the location itself too: who can write there could swap what we make.
+        if let Some(ancestor) = unsafe_ancestor(&existing.join("x"))? {
+            return Err(unsafe_location("other users can replace sandboxes in the location", &ancestor));
+        }
+        if base.starts_with(resource) {
+            return Err(Error::new(
+                Code::InvalidArgument,
+                format!("the location for sandboxes lies in the resource ({})", resource.display()),
+                "give a location outside (`location`, --location)",
+            )
+            .at(&base));
+        }
+        if base.starts_with(store) {
+            return Err(Error::new(
+                Code::StoreNested,
+                "the location for sandboxes lies in the store",
+                "give a location outside (`location`, --location)",
+            )
+            .at(&base));
+        }
+        Ok(Self { base, own: candidate.own, existing })
     }
-    // Of the location itself too: who can write there could swap what we make.
-    if let Some(ancestor) = unsafe_ancestor(&base.join("x"))? {
-        return Err(unsafe_location("other users can replace sandboxes in the location", &ancestor));
+
+    fn chosen(self, mechanism: Mechanism, reasons: Vec<String>) -> Chosen {
+        Chosen { base: self.base, own: self.own, mechanism, reasons }
     }
-    if base.starts_with(resource) {
-        return Err(Error::new(
-            Code::InvalidArgument,
-            format!("the location for sandboxes lies in the resource ({})", resource.display()),
-            "give a location outside (`location`, --location)",
-        )
-        .at(&base));
+}
+
+/// Makes the directory of a registered sandbox's place where it is missing; one of ours is for us alone.
+///
+/// # Errors
+/// `PERMISSION_DENIED` when it cannot be made or is another user's.
+pub(super) fn make_base(base: &Path, own: bool) -> Result<()> {
+    let made = make_private_directory(base);
+    if let Err(error) = made {
+        if error.code() != Code::PermissionDenied {
+            return Err(error);
+        }
+        let tried = "there is no place for sandboxes that we may write";
+        return Err(Error::new(error.code(), tried, "give a location (`location`, --location)")
+            .at(base)
+            .because(error));
     }
-    Ok(base)
+    let metadata =
+        std::fs::symlink_metadata(base).map_err(|e| Error::io("examining the location", e).at(base))?;
+    if !metadata.is_dir() {
+        return Err(unsafe_location("the location for sandboxes was replaced", base));
+    }
+    if own && metadata.uid() != rustix::process::geteuid().as_raw() {
+        return Err(unsafe_location("the location for sandboxes belongs to another user", base));
+    }
+    if own && metadata.mode() & 0o077 != 0 {
+        std::fs::set_permissions(base, std::fs::Permissions::from_mode(0o700))
+            .map_err(|e| Error::io("setting the location's mode", e).at(base))?;
+    }
+    Ok(())
 }
 
 fn unsafe_location(what: &str, path: &Path) -> Error {
@@ -274,7 +310,6 @@ pub(crate) fn mechanisms(resource: &Path, store: &Path) -> Result<Vec<(&'static 
         std::fs::canonicalize(resource).map_err(|e| Error::io("resolving the resource", e).at(resource))?;
     let store = std::fs::canonicalize(store).map_err(|e| Error::io("resolving the store", e).at(store))?;
     let chosen = choose(&resource, &store, MechanismChoice::Auto, None)?;
-    drop_if_empty(&chosen.base, chosen.own);
     let at = chosen.base.display();
     let reflink = match chosen.mechanism {
         Mechanism::Reflink => (true, format!("files share their blocks with sandboxes in {at}")),

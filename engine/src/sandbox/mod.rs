@@ -7,6 +7,7 @@ mod abandoned;
 mod contains;
 mod copier;
 mod copy_on_write;
+mod ephemeral;
 mod handle;
 mod lease;
 mod locations;

@@ -86,7 +86,9 @@ pub trait Sandbox: Debug + Send + Sync {
     fn rollback(&self, ctx: &Context) -> Result<RollbackReport> {
         let mut at = self.handle().locked(ctx)?;
         at.record()?;
-        at.baseline()?;
+        if at.status() != SandboxStatus::Pending {
+            at.baseline()?;
+        }
         if at.status() != SandboxStatus::Errored {
             at.use_()?;
         }
@@ -142,10 +144,14 @@ const fn ends_all(code: Code) -> bool {
 
 fn unsaved(changes: &[Change]) -> Error {
     let named: Vec<_> = changes.iter().take(NAMED).map(|change| change.path.to_string()).collect();
-    let paths = if changes.len() == 1 { "path" } else { "paths" };
+    let found = match changes.len() {
+        0 => "files that no checkpoint can read came since its baseline".to_owned(),
+        1 => "1 path changed since its baseline".to_owned(),
+        n => format!("{n} paths changed since its baseline"),
+    };
     Error::new(
         Code::UnsavedWork,
-        format!("the sandbox holds unsaved work: {} {paths} changed since its baseline", changes.len()),
+        format!("the sandbox holds unsaved work: {found}"),
         "commit it, roll it back, or with `force` (--force) store a checkpoint of it first",
     )
     .with_detail("changes", changes.len().to_string())
