@@ -72,6 +72,8 @@ pub fn probe(directory: &Path, store: &Path) -> Result<Vec<Finding>> {
     let has_xattrs = !matches!(xattrs, Err(rustix::io::Errno::OPNOTSUPP));
     let detail = if has_xattrs { "kept by the file system" } else { "the file system has none" };
     note("extended attributes", has_xattrs, detail.to_owned());
+    let (ok, detail) = sandboxes(directory, store);
+    note("sandboxes", ok, detail);
     let root_user = rustix::process::geteuid().is_root();
     let detail =
         if root_user { "we may give files to any owner" } else { "only our own files get their owner back" };
@@ -83,6 +85,20 @@ pub fn probe(directory: &Path, store: &Path) -> Result<Vec<Finding>> {
         files.map_or_else(|| "unlimited".to_owned(), |n| format!("at most {n}; a walk holds up to 256")),
     );
     Ok(findings)
+}
+
+/// How sandboxes would be made; where there is no place for them, why.
+fn sandboxes(directory: &Path, store: &Path) -> (bool, String) {
+    match sandbox_mechanisms(directory, store) {
+        Ok(found) => {
+            let said: Vec<_> = found
+                .iter()
+                .map(|f| format!("{} {}: {}", f.name, if f.ok { "works" } else { "does not work" }, f.detail))
+                .collect();
+            (true, said.join("; "))
+        }
+        Err(error) => (false, error.to_string()),
+    }
 }
 
 fn file_system(magic: u64) -> (String, bool) {

@@ -170,8 +170,7 @@ impl Inner {
             Err(error) if error.code() == Code::DiskFull && !needs_area(&plan) => stage_names::name(id),
             other => other?,
         };
-        let applied =
-            self.apply_to(workspace, root.as_ref(), &plan, &stage, &root_made, &self.packs, ctx)?;
+        let applied = self.apply_to(workspace, root.as_ref(), &plan, &stage, &root_made, &self.packs, ctx)?;
         self.adopt_root(workspace, head)?;
         if self.durability == Durability::Power {
             // What was done before the interruption need not have reached the disk.

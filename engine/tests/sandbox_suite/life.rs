@@ -5,8 +5,11 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
+use turnback_core::Phase;
 use turnback_core::SandboxStatus::{Active, CleanedUp, Created, RolledBack};
-use turnback_engine::{Cancel, Code, Context};
+use turnback_engine::{
+    Cancel, Code, Context, CreateRequest, Durability, Manager, OpenOptions, Sandboxes, StoreLocation,
+};
 
 use crate::common::place::code;
 use crate::place::{Place, changes, ctx};
@@ -148,4 +151,40 @@ fn a_cancelled_create_leaves_nothing() {
         assert!(place.sandboxes.list(&ctx()).unwrap().is_empty());
         place.is_clean(0);
     }
+}
+
+/// C16: when the store is full, automatic checkpoints make room, and what was copied by then is copied anew.
+#[test]
+fn a_full_store_makes_room_for_a_baseline() {
+    use crate::common::place::noise;
+    let place = Place::here();
+    let manager = Manager::open(OpenOptions {
+        store: StoreLocation::Path(place.dir().join("small")),
+        durability: Some(Durability::Process),
+        max_bytes: Some(4 << 20),
+        ..OpenOptions::default()
+    })
+    .unwrap();
+    let other = place.dir().join("other");
+    fs::create_dir(&other).unwrap();
+    for i in 0..8u64 {
+        fs::write(other.join("f"), noise(1_000 + i, 400_000)).unwrap();
+        let request = CreateRequest::new("p".parse().unwrap(), Phase::PreBatch);
+        manager.create(&other, request, &ctx()).unwrap();
+    }
+    for i in 0..60u64 {
+        place.write(&format!("d{}/f{i}", i % 5), noise(i, 40_000));
+    }
+    fs::hard_link(place.resource().join("d0/f0"), place.resource().join("d1/link")).unwrap();
+    crate::common::everything::chmod(&place.resource(), 0o555);
+    let sandbox = Sandboxes::new(&manager).create(&place.options(), &ctx()).unwrap();
+    let left = manager.list(None).unwrap().checkpoints.len();
+    assert!(left < 9, "nothing had to go: the test shows nothing");
+    crate::common::picture::same(&crate::common::picture::Tree::of(sandbox.handle().path()), &place.tree());
+    assert_eq!(changes(&sandbox), []);
+    // What can never fit is an error that leaves nothing.
+    place.write("d0/huge", noise(7, 6 << 20));
+    assert_eq!(code(Sandboxes::new(&manager).create(&place.options(), &ctx())), Code::StoreFull);
+    assert_eq!(Sandboxes::new(&manager).list(&ctx()).unwrap().len(), 1);
+    assert_eq!(fs::read_dir(place.dir().join("small-sandboxes")).unwrap().count(), 1);
 }
