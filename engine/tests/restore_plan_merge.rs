@@ -125,14 +125,8 @@ fn picture(memory: &Memory, kids: &Kids) -> Picture {
     Picture { root: meta(0, 0), manifest: stored(memory, kids), links: LinkGroups::default() }
 }
 
-fn merged(
-    memory: &Memory,
-    base: &Kids,
-    ours: &Kids,
-    theirs: &Kids,
-    on_conflict: OnConflict,
-) -> (Merged, Picture) {
-    let [base, ours, theirs] = [base, ours, theirs].map(|kids| picture(memory, kids));
+fn merged(memory: &Memory, sides: [&Kids; 3], on_conflict: OnConflict) -> (Merged, Picture) {
+    let [base, ours, theirs] = sides.map(|kids| picture(memory, kids));
     let sides = Sides { base: &base, ours: &ours, theirs: &theirs };
     let options = MergeOptions { on_conflict, git: GitMode::Exact, paths: None };
     (merge(sides, memory, &options, &Context::default()).unwrap(), ours)
@@ -346,7 +340,7 @@ proptest! {
         let [base, ours, theirs] = [base, ours, theirs].map(|kids| normal(&kids));
         let memory = Memory::default();
         let on_conflict = if wins { OnConflict::Theirs } else { OnConflict::Ours };
-        let (have, _) = merged(&memory, &base, &ours, &theirs, on_conflict);
+        let (have, _) = merged(&memory, [&base, &ours, &theirs], on_conflict);
         let mut model = Model { theirs_wins: wins, ..Model::default() };
         let root = |kids: &Kids| Thing::Dir(0, 0, kids.clone());
         let want = model.path(b"", Some(&root(&base)), Some(&root(&ours)), Some(&root(&theirs))).unwrap();
@@ -359,7 +353,7 @@ proptest! {
     fn later_edits_always_survive((base, ours, theirs) in three()) {
         let [base, ours, theirs] = [base, ours, theirs].map(|kids| normal(&kids));
         let memory = Memory::default();
-        let (have, now) = merged(&memory, &base, &ours, &theirs, OnConflict::Ours);
+        let (have, now) = merged(&memory, [&base, &ours, &theirs], OnConflict::Ours);
         let (b, n, t) = (flat(&base), flat(&ours), flat(&theirs));
         let m = flat(&read(&memory, have.picture.manifest));
         for (path, is) in n.iter().filter(|(_, is)| !is_dir(Some(is))) {
@@ -389,14 +383,14 @@ proptest! {
     fn with_nothing_changed_since_it_is_a_rollback((base, _, theirs) in three(), on in 0..3usize) {
         let on_conflict = [OnConflict::Fail, OnConflict::Ours, OnConflict::Theirs][on];
         let memory = Memory::default();
-        let (have, now) = merged(&memory, &base, &base, &theirs, on_conflict);
+        let (have, now) = merged(&memory, [&base, &base, &theirs], on_conflict);
         prop_assert_eq!(&have.picture, &picture(&memory, &theirs));
         prop_assert!(have.conflicts.is_empty() && have.kept.is_empty() && have.not_restorable.is_empty());
         // And taken back already, it is nothing at all.
-        let (have, _) = merged(&memory, &base, &theirs, &theirs, on_conflict);
+        let (have, _) = merged(&memory, [&base, &theirs, &theirs], on_conflict);
         prop_assert_eq!(&have.picture, &picture(&memory, &theirs));
         prop_assert!(have.conflicts.is_empty());
-        let (have, _) = merged(&memory, &base, &base, &base, on_conflict);
+        let (have, _) = merged(&memory, [&base, &base, &base], on_conflict);
         prop_assert_eq!(&have.picture, &now);
     }
 }
