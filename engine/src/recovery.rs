@@ -55,6 +55,20 @@ pub enum RecoveryOutcome {
     Abandoned,
 }
 
+impl RecoveryOutcome {
+    /// The outcome as users see it, in lower snake case.
+    #[must_use]
+    pub const fn as_str(&self) -> &'static str {
+        match self {
+            Self::Finished => "finished",
+            Self::RootMissing => "root_missing",
+            Self::RootReplaced => "root_replaced",
+            Self::Damaged { .. } => "damaged",
+            Self::Abandoned => "abandoned",
+        }
+    }
+}
+
 /// What became of an interrupted restore.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RecoveryReport {

@@ -121,12 +121,66 @@ describe('arguments', () => {
 
   it('open: unknown names and wrong types', async () => {
     const open = (options: unknown) => (Manager.open as (options: unknown) => Promise<unknown>)(options);
-    await expectInvalid(open({ stroe: 'x' }), /no "stroe": it takes store, durability, strict, logger/);
+    await expectInvalid(
+      open({ stroe: 'x' }),
+      /no "stroe": it takes store, durability, strict, maxBytes, onFull, logger/,
+    );
     await expectInvalid(open({ store: '' }), /store is empty/);
     await expectInvalid(open({ store: 5 }), /store is no path/);
     await expectInvalid(open({ durability: 'none' }), /durability is none of power, process/);
     await expectInvalid(open({ strict: 'yes' }), /strict .*pass true or false/);
     await expectInvalid(open({ logger: console.log }), /logger is no logger/);
+    for (const maxBytes of [0, -1, 1.5, Number.NaN, Number.POSITIVE_INFINITY, 2 ** 53, '2G', 5n, null, (1 << 18) - 1]) {
+      await expectInvalid(open({ maxBytes }), /options.maxBytes is not a whole number from 262144/);
+    }
+    for (const onFull of ['', 'PRUNE', 5, null]) await expectInvalid(open({ onFull }), /onFull is none of prune, fail/);
+  });
+
+  it('revert: ids, options, and what they may be', async () => {
+    const { manager } = await scene();
+    const id = '0'.repeat(26);
+    for (const bad of BAD_IDS) {
+      await expectInvalid(loosely(manager, 'revert', bad, id), /^from is no checkpoint id/);
+      await expectInvalid(loosely(manager, 'revert', id, bad), /^to is no checkpoint id/);
+    }
+    const revert = (options: unknown) => loosely(manager, 'revert', id, id, options);
+    for (const onConflict of ['', 'OURS', 'mine', 5, null, MEGABYTE]) {
+      await expectInvalid(revert({ onConflict }), /^options.onConflict is none of fail, ours, theirs$/);
+    }
+    await expectInvalid(revert({ onconflict: 'ours' }), /no "onconflict": it takes onConflict/);
+    await expectInvalid(revert({ dryRun: 1 }), /options.dryRun .*pass true or false/);
+    await expectInvalid(revert({ safety: 'no' }), /options.safety .*pass true or false/);
+    await expectInvalid(revert({ git: 'maybe' }), /options.git is none of keep, exact/);
+    await expectInvalid(revert({ allowReplacedRoot: null }), /options.allowReplacedRoot/);
+    await expectInvalid(revert({ paths: [] }), /options.paths is empty/);
+    await expectInvalid(revert({ paths: [''] }), /options.paths\[0\] is empty/);
+    await expectInvalid(revert({ paths: ['../x'] }), /relative to the workspace/);
+    await expectInvalid(revert({ signal: 'x' }), /options.signal .*AbortSignal/);
+    for (const deadlineMs of [0, -1, Number.NaN, 2 ** 53, 2 ** 31, '5']) {
+      await expectInvalid(revert({ deadlineMs }), /options.deadlineMs is not a whole number from 1/);
+      await expectInvalid(loosely(manager, 'undo', id, { deadlineMs }), /options.deadlineMs is not a whole number/);
+    }
+  });
+
+  it('prune, pin and label', async () => {
+    const { manager } = await scene();
+    const prune = (...args: unknown[]) => loosely(manager, 'prune', ...args);
+    for (const name of ['keepLast', 'keepWithinMs', 'maxBytes']) {
+      for (const value of [-1, 1.5, Number.NaN, Number.POSITIVE_INFINITY, 2 ** 53, '7d', 5n, null]) {
+        await expectInvalid(prune({ [name]: value }), new RegExp(`^rules.${name} is not a whole number from 0`));
+      }
+    }
+    await expectInvalid(prune({ keepWithin: 5 }), /no "keepWithin": it takes keepLast, keepWithinMs/);
+    await expectInvalid(prune({ dryRun: 'yes' }), /rules.dryRun .*pass true or false/);
+    for (const rules of [null, [], 'x', 5]) await expectInvalid(prune(rules), /^rules is /);
+    await expectInvalid(prune({}, { deadlineMs: 0 }), /options.deadlineMs/);
+    await expectInvalid(prune({ signal: 5 }), /no "signal"/);
+    for (const pinned of [undefined, null, 1, 'true']) {
+      await expectInvalid(loosely(manager, 'pin', '0'.repeat(26), pinned), /^pinned .*pass true or false/);
+    }
+    for (const label of [undefined, '', 5, 'x'.repeat(201), 'a\nb', '\ud800']) {
+      await expectInvalid(loosely(manager, 'label', '0'.repeat(26), label), /^label /);
+    }
   });
 
   it('every refusal is known by its marker', async () => {

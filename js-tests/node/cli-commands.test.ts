@@ -148,7 +148,7 @@ describe('delete, verify, usage, export, doctor', () => {
     const before = picture(workspace);
     const id = run('checkpoint', '--quiet').stdout.trim();
     expect(run('verify')).toMatchObject({ code: 0, stdout: '1 checkpoint checked, all sound.\n' });
-    expect(json('verify', id)).toEqual({ checked: 1, ok: true, damaged: [] });
+    expect(json('verify', id)).toEqual({ checked: 1, ok: true, damaged: [], pending: [] });
     expect(run('usage').stdout).toMatch(/ holds [\d.]+ [KM]?i?B/);
     expect(json('usage')).toMatchObject({
       storePath: env.TURNBACK_STORE,

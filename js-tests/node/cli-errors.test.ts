@@ -60,6 +60,30 @@ describe('wrong usage: 2', () => {
     [['checkpoint', '--meta', 'x=1', '--meta', 'x=2'], /gives one key twice/],
     [['checkpoint', '--phase', 'soon'], /--phase is none of pre_execute/],
     [['rollback', UNKNOWN_ID, '--git', 'maybe'], /--git is none of keep, exact/],
+    [['rollback'], /rollback needs either ID or --turn; see/],
+    [['rollback', UNKNOWN_ID, '--turn', 't'], /rollback needs either ID or --turn; see/],
+    [['rollback', UNKNOWN_ID, '--of', '.'], /--of goes with --turn/],
+    [['rollback', UNKNOWN_ID, '--deadline', '5'], /--deadline is no length of time; give a number and a unit/],
+    [['rollback', UNKNOWN_ID, '--deadline', '0s'], /--deadline is not a whole number from 1/],
+    [['undo', UNKNOWN_ID, '--deadline', '-1s'], /--deadline (is no length of time|needs a value)/],
+    [['revert', UNKNOWN_ID], /revert needs TO/],
+    [['revert', UNKNOWN_ID, UNKNOWN_ID, '--on-conflict', 'mine'], /--on-conflict is none of fail, ours, theirs/],
+    [['revert', UNKNOWN_ID, UNKNOWN_ID, UNKNOWN_ID], /takes no further argument/],
+    [['prune', '--keep-last', '-1'], /--keep-last (is no whole number|needs a value)/],
+    [['prune', '--keep-last=1.5'], /--keep-last is no whole number; give 0 or more/],
+    [['prune', '--keep-last', '0'], /would delete every checkpoint that is not pinned/],
+    [['prune', '--keep-within', '7'], /--keep-within is no length of time/],
+    [['prune', '--keep-within', '7 days'], /--keep-within is no length of time/],
+    [['prune', '--max-bytes', '2X'], /--max-bytes is no size/],
+    [['prune', '--max-bytes', ''], /--max-bytes is no size/],
+    [['prune', '--max-bytes', '9007199254740992'], /--max-bytes is no size/],
+    [['list', '--store-cap', 'much'], /--store-cap is no size/],
+    [['list', '--store-cap', '1K'], /maxBytes is not a whole number from 262144/],
+    [['pin'], /pin needs ID/],
+    [['delete'], /delete needs ID/],
+    [['label', UNKNOWN_ID], /label needs either TEXT or --remove/],
+    [['label', UNKNOWN_ID, 'x', '--remove'], /label needs either TEXT or --remove/],
+    [['label', UNKNOWN_ID, ''], /TEXT has 0 bytes: it takes 1 to 200/],
     [['rollback', UNKNOWN_ID, '--path', '../x'], /relative to the workspace|no checkpoint/],
   ])('%j', (args, message) => {
     const { run, env } = prepared();
@@ -79,10 +103,10 @@ describe('wrong usage: 2', () => {
     for (const id of ['', 'x', '0'.repeat(100_000), '../../etc', '01ARYZ6S41TSV4RRFFQ69G5FAI', 'a\nb']) {
       expectFailure(run, ['rollback', id], 2, 'INVALID_ARGUMENT');
     }
-    for (const command of ['show', 'diff', 'undo', 'delete', 'verify']) {
+    for (const command of ['show', 'diff', 'undo', 'delete', 'verify', 'pin', 'unpin']) {
       expectFailure(run, [command, 'x'], 2, 'INVALID_ARGUMENT');
     }
-    for (const command of ['show', 'diff', 'rollback', 'undo', 'delete', 'verify'])
+    for (const command of ['show', 'diff', 'rollback', 'undo', 'delete', 'verify', 'pin', 'unpin'])
       expectFailure(run, [command, UNKNOWN_ID], 1, 'NOT_FOUND');
   });
 
@@ -105,6 +129,13 @@ describe('wrong usage: 2', () => {
       'usage',
       'export',
       'doctor',
+      'turns',
+      'revert',
+      'recover',
+      'label',
+      'pin',
+      'unpin',
+      'prune',
     ]) {
       expect(overview).toContain(`  ${command}`);
       expect(run(command, '--help')).toMatchObject({
@@ -222,7 +253,8 @@ describe('a store on a full disk', () => {
     const disk = small();
     if (disk === undefined) return skip('mounting a small file system is not allowed here');
     const { workspace } = prepared();
-    const run = (...args: string[]) => turnback([...args, '--store', join(disk, 'store')], { cwd: workspace });
+    const run = (...args: string[]) =>
+      turnback([...args, '--store', join(disk, 'store'), '--store-cap', '1G'], { cwd: workspace });
     const id = run('checkpoint', '--quiet').stdout.trim();
     write(workspace, { large: randomBytes(8 << 20) });
     const before = picture(workspace);

@@ -17,8 +17,8 @@ export interface Limits {
 export interface Call<T> {
   /** For example `the checkpoint`. */
   what: string;
-  /** What a caller who gave up has to know. */
-  afterwards: string;
+  /** What a caller who gave up has to know; of a call that lingers, by what the engine's own answer was, if there is one. */
+  afterwards: string | ((engines: TurnbackError | undefined) => string);
   log: Logger;
   start: (ticket: Ticket, control: Control) => Promise<T | Failure>;
   /** Hears of the work itself, which can outlast the call: closing waits for it. */
@@ -44,9 +44,13 @@ const GRACE_MS = 25;
  */
 export async function long<T>(call: Call<T>, limits: Limits): Promise<T> {
   const { signal, deadlineMs } = limits;
-  const aborted = () =>
-    new TurnbackError('ABORTED', `${call.what} was cancelled; ${call.afterwards}`, { cause: signal?.reason });
-  if (signal?.aborted) throw aborted();
+  const aborted: GivenUp = (engines) =>
+    new TurnbackError('ABORTED', `${call.what} was cancelled; ${afterwards(call, engines)}`, { cause: signal?.reason });
+  if (signal?.aborted) {
+    throw new TurnbackError('ABORTED', `${call.what} was cancelled; nothing was begun`, {
+      cause: signal.reason,
+    });
+  }
   const ticket = new (addon().Ticket)();
   let over = false;
   const control: Control = {};
@@ -54,20 +58,20 @@ export async function long<T>(call: Call<T>, limits: Limits): Promise<T> {
   if (limits.onProgress !== undefined) control.onProgress = listener(limits.onProgress, call.log, () => over);
 
   return await new Promise<T>((resolve, reject) => {
-    let givenUp: TurnbackError | undefined;
+    let givenUp: GivenUp | undefined;
     let lingering: NodeJS.Timeout | undefined;
     const leave = (error: TurnbackError) => {
       end();
       reject(error);
     };
-    const giveUp = (error: TurnbackError) => {
+    const giveUp = (error: GivenUp) => {
       if (over || givenUp !== undefined) return;
       ticket.cancel();
-      if (call.lingerMs === undefined) return leave(error);
+      if (call.lingerMs === undefined) return leave(error(undefined));
       givenUp = error;
-      lingering = setTimeout(() => leave(error), call.lingerMs);
+      lingering = setTimeout(() => leave(error(undefined)), call.lingerMs);
     };
-    const onAbort = () => giveUp(aborted());
+    const onAbort = () => giveUp(aborted);
     const timer =
       deadlineMs === undefined
         ? undefined
@@ -95,9 +99,17 @@ export async function long<T>(call: Call<T>, limits: Limits): Promise<T> {
   });
 }
 
+/** What a caller who gave up is told, once the engine has answered or is no longer waited for. */
+type GivenUp = (engines: TurnbackError | undefined) => TurnbackError;
+
+function afterwards<T>(call: Call<T>, engines: TurnbackError | undefined): string {
+  return typeof call.afterwards === 'string' ? call.afterwards : call.afterwards(engines);
+}
+
 /** What the caller is told, with what the engine's own answer adds to it. */
-function withDetails(error: TurnbackError, engines: unknown): TurnbackError {
-  if (!isTurnbackError(engines)) return error;
+function withDetails(givenUp: GivenUp, engines: unknown): TurnbackError {
+  if (!isTurnbackError(engines)) return givenUp(undefined);
+  const error = givenUp(engines);
   return new TurnbackError(error.code, error.message, {
     retryable: error.retryable,
     details: { ...engines.details, ...error.details },
@@ -105,12 +117,13 @@ function withDetails(error: TurnbackError, engines: unknown): TurnbackError {
   });
 }
 
-function overdue<T>(call: Call<T>, deadlineMs: number): TurnbackError {
-  return new TurnbackError(
-    'TIMED_OUT',
-    `${call.what} took longer than ${deadlineMs} ms; give it more time, or leave out large directories; ${call.afterwards}`,
-    { retryable: true, details: { deadlineMs } },
-  );
+function overdue<T>(call: Call<T>, deadlineMs: number): GivenUp {
+  return (engines) =>
+    new TurnbackError(
+      'TIMED_OUT',
+      `${call.what} took longer than ${deadlineMs} ms; give it more time, or leave out large directories; ${afterwards(call, engines)}`,
+      { retryable: true, details: { deadlineMs } },
+    );
 }
 
 async function late<T>(call: Call<T>, value: T): Promise<void> {

@@ -6,10 +6,19 @@ export function isFailure(answer: unknown): answer is Failure {
   return typeof answer === 'object' && answer !== null && 'failureCode' in answer;
 }
 
+/** Details cross as text. What is a number, a yes or a list is one again. */
+function typed(told: Record<string, string>): Record<string, unknown> {
+  const details: Record<string, unknown> = { ...told };
+  for (const name of ['neededBytes', 'maxBytes']) if (name in told) details[name] = Number(told[name]);
+  if ('pending' in told) details.pending = told.pending === 'true';
+  if (told.paths !== undefined) details.paths = Object.freeze(told.paths.split('\n'));
+  return details;
+}
+
 /** The error object of a failure. */
 export function fromFailure(failure: Failure): TurnbackError {
   const code: ErrorCode = ERROR_CODES.find((known) => known === failure.failureCode) ?? 'IO';
-  const details: Record<string, unknown> = { ...failure.details };
+  const details = typed(failure.details);
   if (failure.advice !== '') details.advice = failure.advice;
   if (failure.path !== undefined) {
     details.path = failure.path.text;

@@ -1,22 +1,28 @@
 import { addon } from './addon.js';
-import { type Call, type Limits, long } from './call.js';
 import { flag, options } from './check.js';
 import { noteDeletion } from './deletions.js';
-import { invalidArgument, TurnbackError } from './errors.js';
 import { unwrap } from './failure.js';
-import { type Logger, safely } from './log.js';
-import type { Failure, NativeManager } from './native.js';
-import { CREATE, checkpointId, LONG, label, metadata, nameId, OPEN, phase, ROLLBACK } from './options.js';
+import { safely } from './log.js';
+import { BOUNDED, CREATE, checkpointId, LONG, label, metadata, nameId, OPEN, PRUNE, phase } from './options.js';
 import { absolute, type Path, pathBytes } from './paths.js';
 import * as records from './records.js';
-import { noteRestore } from './restores.js';
+import * as restoring from './restoring.js';
+import { OpenStore } from './store.js';
 import type {
+  Bounded,
   Change,
+  CreatedCheckpoint,
   CreateOptions,
+  DamagedCheckpoint,
   ListedCheckpoint,
   Long,
   OpenOptions,
+  PendingRestore,
   Phase,
+  PruneReport,
+  PruneRules,
+  RecoveryReport,
+  RevertOptions,
   RollbackOptions,
   RollbackReport,
   SandboxCheckpoint,
@@ -27,31 +33,25 @@ import type {
 
 const UNCHANGED = 'nothing was changed';
 const NOTHING_LEFT = 'nothing is left behind';
-const PERHAPS_IN_PART = 'what it did so far stays: run it again, or look at it with diff()';
-
-/** How long a rollback that was given up may take to say how far it came, in milliseconds (C8). */
-const LINGER_MS = 2_000;
+const SOME_MAY_BE_GONE = 'some checkpoints may be gone already: listCheckpoints() gives those that are left';
 
 /**
  * One store of checkpoints. All calls are asynchronous and run on threads of the manager's own; calls on different
  * workspaces do not wait for each other (C10).
  *
  * Opening: {@link CheckpointManager.open}. Making: `createCheckpoint`. Looking: `listCheckpoints`, `getCheckpoint`,
- * `coverage`, `diff`, `readFile`, `export`, `verify`, `usage`. Restoring: `rollbackTo`, `undo`. Keeping: `label`, `pin`,
- * `deleteCheckpoint`. Ending: `close`, or `await using`.
+ * `coverage`, `diff`, `readFile`, `export`, `verify`, `usage`. Restoring: `rollbackTo`, `undo`, `revert`; `pending`, `recover`,
+ * `abandon` after an interruption. Keeping: `label`, `pin`,
+ * `prune`, `deleteCheckpoint`. Ending: `close`, or `await using`.
  *
  * Every call rejects with a {@link TurnbackError}: `INVALID_ARGUMENT` for arguments that can never be right, `NOT_FOUND` for an
  * id that no checkpoint has, `POISONED` once the manager is closed, and the codes that each one names.
  */
 export class CheckpointManager implements AsyncDisposable {
-  readonly #native: NativeManager;
-  readonly #log: Logger;
-  readonly #running = new Set<Promise<unknown>>();
-  #closing: Promise<void> | undefined;
+  readonly #store: OpenStore;
 
-  private constructor(native: NativeManager, log: Logger) {
-    this.#native = native;
-    this.#log = log;
+  private constructor(store: OpenStore) {
+    this.#store = store;
   }
 
   /**
@@ -61,27 +61,30 @@ export class CheckpointManager implements AsyncDisposable {
    *   `NATIVE_BINARY_MISSING` where there is no engine
    */
   static async open(openOptions?: OpenOptions): Promise<CheckpointManager> {
-    const { store, durability, strict, logger } = options('options', OPEN, openOptions);
+    const { store, durability, strict, maxBytes, onFull, logger } = options('options', OPEN, openOptions);
     const native = unwrap(
       await addon().openManager({
         ...(store === undefined || store === 'ephemeral' ? {} : { store }),
         ephemeral: store === 'ephemeral',
         ...(durability === undefined ? {} : { powerDurability: durability === 'power' }),
         strict: strict ?? false,
+        ...(maxBytes === undefined ? {} : { maxBytes }),
+        failWhenFull: onFull === 'fail',
       }),
     );
-    const manager = new CheckpointManager(native, safely(logger));
-    manager.#log.debug({ store: manager.storePath }, 'store opened');
-    return manager;
+    const opened = new OpenStore(native, safely(logger));
+    opened.log.debug({ store: opened.path }, 'store opened');
+    return new CheckpointManager(opened);
   }
 
   /** The store's directory. */
   get storePath(): string {
-    return this.#native.storePath.text;
+    return this.#store.path;
   }
 
   /**
-   * Takes a checkpoint of a directory as it is now (C3, C4). The directory is only read.
+   * Takes a checkpoint of a directory as it is now (C3, C4). The directory is only read, save that a restore of it that was interrupted
+   * is finished first (C8): the record then says so in `recovered`.
    *
    * @param target the directory; a relative path is resolved at this call, by the working directory
    * @param metadata at most 64 keys of 1 to 128 bytes, values of at most 4 KiB
@@ -94,7 +97,7 @@ export class CheckpointManager implements AsyncDisposable {
     atPhase: Phase,
     meta?: Readonly<Record<string, string>>,
     createOptions?: CreateOptions,
-  ): Promise<SandboxCheckpoint> {
+  ): Promise<CreatedCheckpoint> {
     const named = {
       directory: absolute('target', target),
       planId: nameId('planId', planId),
@@ -111,15 +114,20 @@ export class CheckpointManager implements AsyncDisposable {
       ...(given.maxFiles === undefined ? {} : { maxFiles: given.maxFiles }),
       allowBroad: given.allowBroad ?? false,
     };
-    const created = await this.#long('the checkpoint', NOTHING_LEFT, given, {
-      start: (ticket, control) => this.#native.create(request, ticket, control),
-      takeBack: async ({ checkpointId }) => {
-        unwrap(await this.#native.delete(checkpointId));
+    const created = await this.#store.long('the checkpoint', NOTHING_LEFT, given, {
+      start: (ticket, control) => this.#store.native.create(request, ticket, control),
+      takeBack: async ({ checkpoint }) => {
+        unwrap(await this.#store.native.delete(checkpoint.checkpointId));
       },
     });
-    const { checkpointId: id, coverage } = created;
-    this.#log.info({ checkpointId: id, files: coverage.files, complete: coverage.complete }, 'checkpoint created');
-    return records.checkpoint(created);
+    const record = records.created(created);
+    const { checkpointId: id, coverage, recovered } = record;
+    restoring.tellRecovered(this.#store.log, recovered);
+    this.#store.log.info(
+      { checkpointId: id, files: coverage.files, complete: coverage.complete },
+      'checkpoint created',
+    );
+    return record;
   }
 
   /**
@@ -130,32 +138,7 @@ export class CheckpointManager implements AsyncDisposable {
    * @throws TurnbackError `WORKSPACE_MISMATCH`, `WORKSPACE_REPLACED`, `CORRUPT`, `DISK_FULL`, `BUSY`, `ABORTED`, `TIMED_OUT`
    */
   async rollbackTo(checkpoint: SandboxCheckpoint | string, rollbackOptions?: RollbackOptions): Promise<RollbackReport> {
-    const named = typeof checkpoint === 'string' ? checkpointId('checkpoint', checkpoint) : ownRecord(checkpoint);
-    const given = options('options', ROLLBACK, rollbackOptions);
-    const request = {
-      dryRun: given.dryRun ?? false,
-      ...(given.paths === undefined ? {} : { paths: given.paths }),
-      ...(given.into === undefined ? {} : { into: given.into }),
-      gitExact: given.git === 'exact',
-      allowReplacedRoot: given.allowReplacedRoot ?? false,
-      safety: given.safety ?? true,
-    };
-    if (given.paths?.length === 0) {
-      throw invalidArgument(
-        'options.paths',
-        'options.paths is empty: name what to restore, or leave it out for everything',
-      );
-    }
-    const id = typeof named === 'string' ? named : await this.#stored(named);
-    const roll = () =>
-      this.#long('the rollback', request.dryRun ? UNCHANGED : PERHAPS_IN_PART, given, {
-        start: (ticket, control) => this.#native.rollback(id, request, ticket, control),
-        lingerMs: LINGER_MS,
-      });
-    const report = request.dryRun ? await roll() : await this.#restoring(id, request.into, roll);
-    const { restored, written, deleted, undoCheckpointId } = report;
-    this.#log.info({ checkpointId: id, restored, written, deleted, undoCheckpointId }, 'rolled back');
-    return records.rollbackReport(report);
+    return await restoring.rollbackTo(this.#store, checkpoint, rollbackOptions);
   }
 
   /**
@@ -164,48 +147,81 @@ export class CheckpointManager implements AsyncDisposable {
    * @param rollback the rollback's report, or its `undoCheckpointId`
    * @throws TurnbackError `NOT_UNDOABLE` when the rollback took no checkpoint, or the id is of a checkpoint that no rollback made
    */
-  async undo(rollback: RollbackReport | string, undoOptions?: Long): Promise<RollbackReport> {
-    const id = checkpointId('rollback', typeof rollback === 'string' ? rollback : undoIdOf(rollback));
-    const given = options('options', LONG, undoOptions);
-    const report = await this.#restoring(id, undefined, () =>
-      this.#long('the undo', PERHAPS_IN_PART, given, {
-        start: (ticket, control) => this.#native.undo(id, ticket, control),
-        lingerMs: LINGER_MS,
-      }),
-    );
-    this.#log.info({ checkpointId: id, restored: report.restored }, 'rollback undone');
-    return records.rollbackReport(report);
+  async undo(rollback: RollbackReport | string, undoOptions?: Bounded): Promise<RollbackReport> {
+    return await restoring.undo(this.#store, rollback, undoOptions);
+  }
+
+  /**
+   * Takes back what changed from checkpoint `from` to checkpoint `to`, and keeps what was changed since (C15): "undo this turn, keep
+   * mine". A path that the turn did not change is never touched; one that was changed again since is a conflict, unless it is already as
+   * it was before. By default conflicts keep everything from being written, and the report lists them. `undo` with the report takes a
+   * revert back, and the two ids the other way round do the turn again.
+   *
+   * @throws TurnbackError `WORKSPACE_MISMATCH` for checkpoints of two workspaces, `WORKSPACE_REPLACED`, `CORRUPT`, `DISK_FULL`, `BUSY`,
+   *   `ABORTED`, `TIMED_OUT`
+   */
+  async revert(from: string, to: string, revertOptions?: RevertOptions): Promise<RollbackReport> {
+    return await restoring.revert(this.#store, from, to, revertOptions);
+  }
+
+  /**
+   * Finishes a rollback, undo or revert of a directory that was interrupted: by a crash, a kill, a deadline or a signal (C8). Every call
+   * that writes to the workspace does the same first. Paths that somebody changed meanwhile are left and listed.
+   *
+   * @returns `undefined` when nothing was interrupted
+   * @throws TurnbackError with `details.pending` when it cannot be finished now: it waits on
+   */
+  async recover(directory: Path, recoverOptions?: Bounded): Promise<RecoveryReport | undefined> {
+    return await restoring.resume(this.#store, 'recover', directory, recoverOptions);
+  }
+
+  /** Gives up what was interrupted: the directory stays as it is, and the report's `actions` say what was still to be done. */
+  async abandon(directory: Path, abandonOptions?: Bounded): Promise<RecoveryReport | undefined> {
+    return await restoring.resume(this.#store, 'abandon', directory, abandonOptions);
+  }
+
+  /** What was interrupted and waits, in every workspace of the store. Changes nothing. */
+  async pending(): Promise<readonly PendingRestore[]> {
+    return records.pendingRestores(await this.#store.call(() => this.#store.native.pending()));
   }
 
   /** The checkpoints of one workspace or of all, oldest first. Damaged ones are left out and logged as warnings. */
   async listCheckpoints(sandboxId?: string): Promise<ListedCheckpoint[]> {
     const sandbox = sandboxId === undefined ? undefined : nameId('sandboxId', sandboxId);
-    const { checkpoints, damaged } = await this.#call(() => this.#native.list(sandbox));
+    const { checkpoints, damaged } = await this.#store.call(() => this.#store.native.list(sandbox));
     for (const one of damaged) {
-      this.#log.warn({ checkpointId: one.checkpointId, reason: one.reason }, 'a checkpoint is damaged and not listed');
+      this.#store.log.warn(
+        { checkpointId: one.checkpointId, reason: one.reason },
+        'a checkpoint is damaged and not listed',
+      );
     }
     return checkpoints.map(records.listed);
+  }
+
+  /** Checkpoints whose record cannot be read, of whatever workspace: nobody knows whose they are. */
+  async listDamaged(): Promise<readonly DamagedCheckpoint[]> {
+    return records.damagedCheckpoints((await this.#store.call(() => this.#store.native.list())).damaged);
   }
 
   /** The `sandboxId` that checkpoints of this plain directory have. The directory need not exist any more. */
   async sandboxIdOf(directory: Path): Promise<string> {
     const bytes = absolute('directory', directory);
-    return await this.#call(() => this.#native.sandboxIdOf(bytes));
+    return await this.#store.call(() => this.#store.native.sandboxIdOf(bytes));
   }
 
   /** One checkpoint's record; `undefined` when there is none of that id. */
   async getCheckpoint(id: string): Promise<SandboxCheckpoint | undefined> {
     const wanted = checkpointId('id', id);
-    const found = await this.#call(() => this.#native.get(wanted));
+    const found = await this.#store.call(() => this.#store.native.get(wanted));
     return found === null ? undefined : records.checkpoint(found);
   }
 
   /** Deletes a checkpoint and frees what only it held (C9); `false` when there is none of that id. */
   async deleteCheckpoint(id: string): Promise<boolean> {
     const wanted = checkpointId('id', id);
-    this.#usable();
+    this.#store.usable();
     try {
-      return await this.#call(() => this.#native.delete(wanted));
+      return await this.#store.call(() => this.#store.native.delete(wanted));
     } finally {
       // Also when it failed: nobody knows how far it came.
       noteDeletion(wanted);
@@ -215,7 +231,7 @@ export class CheckpointManager implements AsyncDisposable {
   /** Every path that a checkpoint does not cover, with the reason (C6). */
   async *coverage(id: string): AsyncGenerator<Uncovered, void, undefined> {
     const wanted = checkpointId('id', id);
-    for (const one of await this.#call(() => this.#native.coverage(wanted))) yield records.uncovered(one);
+    for (const one of await this.#store.call(() => this.#store.native.coverage(wanted))) yield records.uncovered(one);
   }
 
   /** What differs between a checkpoint and another one, or the workspace as it is now. */
@@ -223,8 +239,8 @@ export class CheckpointManager implements AsyncDisposable {
     const left = checkpointId('from', from);
     const right = to === undefined || to === 'now' ? undefined : checkpointId('to', to);
     const given = options('options', LONG, diffOptions);
-    const found = await this.#long('the comparison', UNCHANGED, given, {
-      start: (ticket, control) => this.#native.diff(left, right, ticket, control),
+    const found = await this.#store.long('the comparison', UNCHANGED, given, {
+      start: (ticket, control) => this.#store.native.diff(left, right, ticket, control),
     });
     return records.changes(found);
   }
@@ -233,7 +249,7 @@ export class CheckpointManager implements AsyncDisposable {
   async readFile(id: string, path: Path): Promise<Buffer> {
     const wanted = checkpointId('id', id);
     const bytes = pathBytes('path', path);
-    const content = await this.#call(() => this.#native.readFile(wanted, bytes));
+    const content = await this.#store.call(() => this.#store.native.readFile(wanted, bytes));
     return Buffer.from(content.buffer, content.byteOffset, content.byteLength);
   }
 
@@ -242,8 +258,8 @@ export class CheckpointManager implements AsyncDisposable {
     const wanted = checkpointId('id', id);
     const into = absolute('directory', directory);
     const given = options('options', LONG, exportOptions);
-    await this.#long('the export', 'the directory holds a part of it: remove it', given, {
-      start: (ticket, control) => this.#native.export(wanted, into, ticket, control),
+    await this.#store.long('the export', 'the directory holds a part of it: remove it', given, {
+      start: (ticket, control) => this.#store.native.export(wanted, into, ticket, control),
     });
   }
 
@@ -251,44 +267,74 @@ export class CheckpointManager implements AsyncDisposable {
   async label(id: string, text: string | null): Promise<void> {
     const wanted = checkpointId('id', id);
     const wish = text === null ? null : label('label', text);
-    await this.#call(() => this.#native.setLabel(wanted, wish));
+    await this.#store.call(() => this.#store.native.setLabel(wanted, wish));
   }
 
-  /** Keeps a checkpoint from being pruned, or no longer. */
+  /** Keeps a checkpoint from being pruned, or no longer. `deleteCheckpoint` deletes it all the same. */
   async pin(id: string, pinned: boolean): Promise<void> {
     const wanted = checkpointId('id', id);
     const wish = flag('pinned', pinned);
-    await this.#call(() => this.#native.setPinned(wanted, wish));
+    await this.#store.call(() => this.#store.native.setPinned(wanted, wish));
+  }
+
+  /**
+   * Removes checkpoints by rules, and frees what only they held (C9). What `keepLast` or `keepWithinMs` covers stays, the rest goes; then,
+   * while the store holds more than `maxBytes`, the oldest go as well. Pinned ones always stay, and so does what an interrupted restore
+   * needs. Without a rule only old automatic checkpoints go, as they do by themselves (C16).
+   *
+   * @throws TurnbackError `CORRUPT` when a damaged checkpoint keeps others from being deleted, `BUSY`, `ABORTED`, `TIMED_OUT`
+   */
+  async prune(rules?: PruneRules, pruneOptions?: Bounded): Promise<PruneReport> {
+    const given = options('rules', PRUNE, rules);
+    const limits = options('options', BOUNDED, pruneOptions);
+    const { dryRun = false } = given;
+    const request = { ...given, dryRun };
+    const start = () =>
+      this.#store.long('the prune', dryRun ? UNCHANGED : SOME_MAY_BE_GONE, limits, {
+        start: (ticket, control) => this.#store.native.prune(request, ticket, control),
+      });
+    if (dryRun) return records.pruneReport(await start());
+    const before = await this.#store.call(() => this.#store.native.list());
+    try {
+      const report = await start();
+      for (const id of report.deleted) noteDeletion(id);
+      this.#store.log.info({ deleted: report.deleted.length, freedBytes: report.freedBytes }, 'pruned');
+      return records.pruneReport(report);
+    } catch (error) {
+      // Nobody knows which are gone: a guard then takes one checkpoint more than it needs.
+      for (const { checkpoint } of before.checkpoints) noteDeletion(checkpoint.checkpointId);
+      throw error;
+    }
   }
 
   /** Switches the guard's checkpoints off for this store, at once and in every process. Checkpoints that you take still happen. */
   async pause(): Promise<void> {
-    await this.#call(() => this.#native.pause());
+    await this.#store.call(() => this.#store.native.pause());
   }
 
   /** Switches them on again. */
   async resume(): Promise<void> {
-    await this.#call(() => this.#native.resume());
+    await this.#store.call(() => this.#store.native.resume());
   }
 
   /** Whether they are switched off, whoever did it. */
   async isPaused(): Promise<boolean> {
-    return await this.#call(() => this.#native.isPaused());
+    return await this.#store.call(() => this.#store.native.isPaused());
   }
 
   /** Reads one checkpoint, or all of them, and compares every byte with its checksum. */
   async verify(id?: string, verifyOptions?: Long): Promise<VerifyReport> {
     const wanted = id === undefined ? undefined : checkpointId('id', id);
     const given = options('options', LONG, verifyOptions);
-    const report = await this.#long('the verification', UNCHANGED, given, {
-      start: (ticket, control) => this.#native.verify(wanted, ticket, control),
+    const report = await this.#store.long('the verification', UNCHANGED, given, {
+      start: (ticket, control) => this.#store.native.verify(wanted, ticket, control),
     });
     return records.verifyReport(report);
   }
 
   /** Bytes held by the store, and bytes that the deletion of each checkpoint would free. */
   async usage(): Promise<UsageReport> {
-    return records.usageReport(await this.#call(() => this.#native.usage()));
+    return records.usageReport(await this.#store.call(() => this.#store.native.usage()));
   }
 
   /**
@@ -296,111 +342,10 @@ export class CheckpointManager implements AsyncDisposable {
    * store. May be called again. An ephemeral store is removed.
    */
   close(): Promise<void> {
-    this.#closing ??= this.#close();
-    return this.#closing;
+    return this.#store.close();
   }
 
   [Symbol.asyncDispose](): Promise<void> {
     return this.close();
   }
-
-  async #close(): Promise<void> {
-    await Promise.allSettled(this.#running);
-    unwrap(await this.#native.close());
-    this.#log.debug({ store: this.storePath }, 'store closed');
-  }
-
-  /** The id of a record, if the store's own record names the same workspace. */
-  async #stored(given: SandboxCheckpoint): Promise<string> {
-    const id = given.checkpointId;
-    const stored = await this.#call(() => this.#native.get(id));
-    if (stored === null) {
-      throw new TurnbackError(
-        'NOT_FOUND',
-        `there is no checkpoint ${id} in this store; listCheckpoints() gives those that are`,
-      );
-    }
-    if (stored.sandboxId !== given.sandboxId || stored.workspace.text !== given.workspace) {
-      throw new TurnbackError(
-        'WORKSPACE_MISMATCH',
-        `the record of checkpoint ${id} names another workspace than the store does; pass the record as the store gave it, and \`into\` to restore elsewhere`,
-      );
-    }
-    return id;
-  }
-
-  /** A restore of the workspace of checkpoint `id`, or of `into`: also one that fails halfway voids what guards remember (G8). */
-  async #restoring<T>(id: string, into: Buffer | undefined, restore: () => Promise<T>): Promise<T> {
-    this.#usable();
-    const workspace = await this.#workspaceOf(id, into);
-    try {
-      return await restore();
-    } finally {
-      noteRestore(workspace);
-    }
-  }
-
-  /** `undefined` if it cannot be told. Of a checkpoint that does not exist, nothing is restored: no workspace has an empty id. */
-  async #workspaceOf(id: string, into: Buffer | undefined): Promise<string | undefined> {
-    try {
-      if (into !== undefined) return await this.#call(() => this.#native.sandboxIdOf(into));
-      return (await this.#call(() => this.#native.get(id)))?.sandboxId ?? '';
-    } catch {
-      return undefined;
-    }
-  }
-
-  #usable(): void {
-    if (this.#closing === undefined) return;
-    throw new TurnbackError(
-      'POISONED',
-      'this CheckpointManager is closed: open a new one with CheckpointManager.open()',
-    );
-  }
-
-  /** A short call. */
-  async #call<T>(start: () => Promise<T | Failure>): Promise<T> {
-    this.#usable();
-    return unwrap(await this.#track(start()));
-  }
-
-  /** A long call. */
-  async #long<T>(
-    what: string,
-    afterwards: string,
-    { signal, onProgress, deadlineMs }: Limits,
-    call: Pick<Call<T>, 'start' | 'takeBack' | 'lingerMs'>,
-  ): Promise<T> {
-    this.#usable();
-    const track = (work: Promise<void>) => void this.#track(work);
-    return await long({ what, afterwards, log: this.#log, track, ...call }, { signal, onProgress, deadlineMs });
-  }
-
-  #track<T>(running: Promise<T>): Promise<T> {
-    this.#running.add(running);
-    const done = () => this.#running.delete(running);
-    running.then(done, done);
-    return running;
-  }
-}
-
-/** Something that can be a record: whether it is one of the store's, the store knows. */
-function ownRecord(given: SandboxCheckpoint): SandboxCheckpoint {
-  if (typeof given !== 'object' || given === null) {
-    throw invalidArgument('checkpoint', 'checkpoint is neither a record nor an id: pass what createCheckpoint() gave');
-  }
-  checkpointId('checkpoint.checkpointId', given.checkpointId);
-  return given;
-}
-
-function undoIdOf(report: RollbackReport): string {
-  if (typeof report !== 'object' || report === null) {
-    throw invalidArgument('rollback', 'rollback is neither a report nor an id: pass what rollbackTo() gave');
-  }
-  checkpointId('rollback.checkpointId', report.checkpointId);
-  if (report.undoCheckpointId !== undefined) return report.undoCheckpointId;
-  throw new TurnbackError(
-    'NOT_UNDOABLE',
-    'this rollback took no checkpoint first (a dry run, safety: false, or nothing was there): there is nothing to go back to',
-  );
 }

@@ -39,6 +39,18 @@ export declare class Gate {
   passCovered(sandboxId: string, turnId: string, nowMs: number): string | null
 }
 
+/** What an interrupted restore was doing. */
+export interface NativeBegun {
+  /** What kind of work, in lower snake case. */
+  kind: string
+  /** The checkpoints that it restores from. */
+  targets: Array<string>
+  /** The checkpoint that brings back the state before. */
+  undoCheckpointId?: string
+  /** When it was begun, in milliseconds since the Unix epoch. */
+  startedAtMs: number
+}
+
 /** A path that differs. */
 export interface NativeChange {
   /** The path, relative to the workspace. */
@@ -87,6 +99,16 @@ export interface NativeComment {
   turnId: string
 }
 
+/** A path that two sides changed. */
+export interface NativeConflict {
+  /** The path, relative to the workspace. */
+  path: PathText
+  /** What is there now, in words. */
+  ours: string
+  /** What was to come back, in words. */
+  theirs: string
+}
+
 /** How much of a workspace a checkpoint holds. */
 export interface NativeCoverage {
   /** Paths of every kind that are stored, the root among them. */
@@ -127,6 +149,14 @@ export interface NativeCreateRequest {
   allowBroad: boolean
 }
 
+/** A checkpoint that was made just now. */
+export interface NativeCreated {
+  /** Its record. */
+  checkpoint: NativeCheckpoint
+  /** An interrupted restore of the workspace that was finished first. */
+  recovered?: NativeRecoveryReport
+}
+
 /** Something damaged in the store. */
 export interface NativeDamaged {
   /** The name of the checkpoint's directory. */
@@ -157,6 +187,14 @@ export interface NativeFlag {
   warning?: string
 }
 
+/** A checkpoint that stays. */
+export interface NativeKept {
+  /** The name of the checkpoint's directory. */
+  checkpointId: string
+  /** Why, in lower snake case. */
+  reason: string
+}
+
 /** A checkpoint with what lies beside its record. */
 export interface NativeListed {
   /** The record. */
@@ -181,12 +219,8 @@ export interface NativeListing {
 export declare class NativeManager {
   /** The store's directory. */
   get storePath(): PathText
-  /** Takes a checkpoint. */
-  create(request: NativeCreateRequest, ticket: Ticket, control: Control): Promise<NativeCheckpoint | Failure>
-  /** Restores a checkpoint. */
-  rollback(id: string, request: NativeRollbackRequest, ticket: Ticket, control: Control): Promise<NativeRollbackReport | Failure>
-  /** Takes a rollback back. */
-  undo(id: string, ticket: Ticket, control: Control): Promise<NativeRollbackReport | Failure>
+  /** Takes a checkpoint, after an interrupted restore of the directory was finished. */
+  create(request: NativeCreateRequest, ticket: Ticket, control: Control): Promise<NativeCreated | Failure>
   /** Lists checkpoints, oldest first. */
   list(sandbox?: string | undefined | null): Promise<NativeListing | Failure>
   /** The stable id of a plain directory. */
@@ -219,6 +253,20 @@ export declare class NativeManager {
   isPaused(): Promise<boolean | Failure>
   /** Closes the store. May be called again. */
   close(): Promise<undefined | Failure>
+  /** Restores a checkpoint. */
+  rollback(id: string, request: NativeRollbackRequest, ticket: Ticket, control: Control): Promise<NativeRollbackReport | Failure>
+  /** Takes a rollback back. */
+  undo(id: string, ticket: Ticket, control: Control): Promise<NativeRollbackReport | Failure>
+  /** Takes back what changed from one checkpoint to another, and keeps later edits. */
+  revert(from: string, to: string, request: NativeRevertRequest, ticket: Ticket, control: Control): Promise<NativeRollbackReport | Failure>
+  /** Finishes what was interrupted in a directory; `null` when nothing was. */
+  recover(directory: Uint8Array, ticket: Ticket, control: Control): Promise<NativeRecoveryReport | null | Failure>
+  /** Gives up what was interrupted in a directory; `null` when nothing was. */
+  abandon(directory: Uint8Array, ticket: Ticket, control: Control): Promise<NativeRecoveryReport | null | Failure>
+  /** What was interrupted and waits, in every workspace. */
+  pending(): Promise<Array<NativePending> | Failure>
+  /** Removes checkpoints by rules. */
+  prune(request: NativePruneRequest, ticket: Ticket, control: Control): Promise<NativePruneReport | Failure>
 }
 
 /** How to open a store. */
@@ -231,6 +279,10 @@ export interface NativeOpenOptions {
   powerDurability?: boolean
   /** Trust no timestamp. */
   strict: boolean
+  /** The most bytes that the store may hold; by default what suits the disk. */
+  maxBytes?: number
+  /** Fail when something does not fit (`true`), or let old automatic checkpoints go. */
+  failWhenFull: boolean
 }
 
 /** One entry of the metadata. Not a property of an object: a key may be `__proto__`. */
@@ -239,6 +291,82 @@ export interface NativePair {
   key: string
   /** The value. */
   value: string
+}
+
+/** An interrupted restore that waits. */
+export interface NativePending {
+  /** The workspace. */
+  sandboxId: string
+  /** Its directory, when the journal can be read. */
+  workspace?: PathText
+  /** What was begun, when the journal can be read. */
+  begun?: NativeBegun
+  /** Why the journal cannot be read. */
+  damaged?: string
+}
+
+/** What a prune did, or would do. */
+export interface NativePruneReport {
+  /** What went, in the order in which it went. */
+  deleted: Array<string>
+  /** What stays, oldest first. */
+  kept: Array<NativeKept>
+  /** Bytes that the disk got back. */
+  freedBytes: number
+}
+
+/** By which rules checkpoints go. */
+export interface NativePruneRequest {
+  /** The last ones of each workspace stay. */
+  keepLast?: number
+  /** What is not older than so many milliseconds stays. */
+  keepWithinMs?: number
+  /** The store may hold so many bytes. */
+  maxBytes?: number
+  /** Only say what would go. */
+  dryRun: boolean
+}
+
+/** What became of an interrupted restore. */
+export interface NativeRecoveryReport {
+  /** The workspace. */
+  sandboxId: string
+  /** Its directory. */
+  workspace: PathText
+  /** How it ended, in lower snake case. */
+  outcome: string
+  /** Where a damaged journal is kept. */
+  journal?: PathText
+  /** What is wrong with it. */
+  reason?: string
+  /** What had been begun. */
+  begun?: NativeBegun
+  /** Paths written now. */
+  written: number
+  /** Paths deleted now. */
+  deleted: number
+  /** Left alone. */
+  kept: Array<NativeUncovered>
+  /** Could not be brought to the state that was begun. */
+  notRestorable: Array<NativeUncovered>
+  /** What was still to be done. */
+  actions: Array<NativeChange>
+}
+
+/** How to take changes back. */
+export interface NativeRevertRequest {
+  /** What happens to paths that were changed again since: `fail`, `ours` or `theirs`. */
+  onConflict: string
+  /** Only say what would be done. */
+  dryRun: boolean
+  /** Only these paths, relative to the workspace. */
+  paths?: Array<Uint8Array>
+  /** Take changes inside `.git` back too. */
+  gitExact: boolean
+  /** Go on when the root was replaced. */
+  allowReplacedRoot: boolean
+  /** Take a checkpoint first. */
+  safety: boolean
 }
 
 /** What a rollback did, or would do. */
@@ -257,12 +385,18 @@ export interface NativeRollbackReport {
   rootRecreated: boolean
   /** A HEAD differs and was left alone. */
   headMoved: boolean
+  /** Changed on both sides. */
+  conflicts: Array<NativeConflict>
   /** Left alone on purpose. */
   kept: Array<NativeUncovered>
   /** Could not be brought back. */
   notRestorable: Array<NativeUncovered>
   /** Path by path. */
   actions: Array<NativeChange>
+  /** Whether a journal was kept. */
+  journaled: boolean
+  /** An interrupted restore that was finished first. */
+  recovered?: NativeRecoveryReport
   /** How long it took, in milliseconds. */
   durationMs: number
 }

@@ -78,10 +78,17 @@ const pattern: Check<string> = (name, value) => {
 
 export const LONG = { signal, onProgress: callback<(progress: Progress) => void>() };
 
+/** The smallest cap of a store, in bytes, as in the engine (`engine/src/store/budget.rs`): below it a store could not even be made. */
+const MIN_STORE_BYTES = 256 * 1024;
+
+export const BOUNDED = { ...LONG, deadlineMs: deadline };
+
 export const OPEN = {
   store: (name: string, value: unknown) => (value === 'ephemeral' ? 'ephemeral' : absolute(name, value)),
   durability: oneOf('power', 'process'),
   strict: flag,
+  maxBytes: whole(MIN_STORE_BYTES),
+  onFull: oneOf('prune', 'fail'),
   logger,
 };
 
@@ -103,6 +110,17 @@ export const ROLLBACK = {
   git: oneOf('keep', 'exact'),
   allowReplacedRoot: flag,
   safety: flag,
-  deadlineMs: deadline,
-  ...LONG,
+  ...BOUNDED,
 };
+
+export const REVERT = {
+  onConflict: oneOf('fail', 'ours', 'theirs'),
+  dryRun: flag,
+  paths: listOf(pathBytes, LIMITS.paths),
+  git: oneOf('keep', 'exact'),
+  allowReplacedRoot: flag,
+  safety: flag,
+  ...BOUNDED,
+};
+
+export const PRUNE = { keepLast: whole(0), keepWithinMs: whole(0), maxBytes: whole(0), dryRun: flag };

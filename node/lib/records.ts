@@ -1,8 +1,15 @@
 /** The addon's answers as the package's frozen objects. */
 import type {
+  NativeBegun,
   NativeChange,
   NativeCheckpoint,
+  NativeConflict,
+  NativeCreated,
+  NativeDamaged,
   NativeListed,
+  NativePending,
+  NativePruneReport,
+  NativeRecoveryReport,
   NativeRollbackReport,
   NativeUncovered,
   NativeUsageReport,
@@ -10,9 +17,18 @@ import type {
   PathText,
 } from './native.js';
 import type {
+  Begun,
   Change,
+  Conflict,
+  CreatedCheckpoint,
+  DamagedCheckpoint,
+  KeepReason,
   ListedCheckpoint,
+  PendingRestore,
   Phase,
+  PruneReport,
+  RecoveryReport,
+  RestoreKind,
   RollbackReport,
   SandboxCheckpoint,
   Uncovered,
@@ -71,6 +87,10 @@ export function listed(from: NativeListed): ListedCheckpoint {
   return Object.freeze(Object.assign(fields(from.checkpoint), beside));
 }
 
+function conflict({ path: at, ours, theirs }: NativeConflict): Conflict {
+  return Object.freeze({ ...path(at), ours, theirs });
+}
+
 export function rollbackReport(from: NativeRollbackReport): RollbackReport {
   return Object.freeze({
     restored: from.restored,
@@ -80,13 +100,69 @@ export function rollbackReport(from: NativeRollbackReport): RollbackReport {
     deleted: from.deleted,
     rootRecreated: from.rootRecreated,
     headMoved: from.headMoved,
-    conflicts: Object.freeze([]),
+    conflicts: list(from.conflicts, conflict),
     kept: list(from.kept, uncovered),
     notRestorable: list(from.notRestorable, uncovered),
     actions: changes(from.actions),
+    journaled: from.journaled,
+    ...(from.recovered === undefined ? {} : { recovered: recoveryReport(from.recovered) }),
     durationMs: from.durationMs,
   });
 }
+
+function begun({ kind, targets, undoCheckpointId, startedAtMs }: NativeBegun): Begun {
+  return Object.freeze({
+    kind: kind as RestoreKind,
+    targets: Object.freeze(targets),
+    ...(undoCheckpointId === undefined ? {} : { undoCheckpointId }),
+    get startedAt() {
+      return new Date(startedAtMs);
+    },
+  });
+}
+
+export const pendingRestores = (all: readonly NativePending[]): readonly PendingRestore[] =>
+  list(all, ({ sandboxId, workspace, begun: what, damaged }) =>
+    Object.freeze({
+      sandboxId,
+      ...(workspace === undefined ? {} : { workspace: workspace.text }),
+      ...(what === undefined ? {} : { begun: begun(what) }),
+      ...(damaged === undefined ? {} : { damaged }),
+    }),
+  );
+
+export function recoveryReport(from: NativeRecoveryReport): RecoveryReport {
+  return Object.freeze({
+    sandboxId: from.sandboxId,
+    workspace: from.workspace.text,
+    outcome: from.outcome as RecoveryReport['outcome'],
+    ...(from.journal === undefined ? {} : { journalPath: from.journal.text }),
+    ...(from.reason === undefined ? {} : { reason: from.reason }),
+    ...(from.begun === undefined ? {} : { begun: begun(from.begun) }),
+    written: from.written,
+    deleted: from.deleted,
+    kept: list(from.kept, uncovered),
+    notRestorable: list(from.notRestorable, uncovered),
+    actions: changes(from.actions),
+  });
+}
+
+/** The record of a checkpoint that was made just now. */
+export function created({ checkpoint: from, recovered }: NativeCreated): CreatedCheckpoint {
+  if (recovered === undefined) return checkpoint(from);
+  return Object.freeze(Object.assign(fields(from), { recovered: recoveryReport(recovered) }));
+}
+
+export function pruneReport({ deleted, kept, freedBytes }: NativePruneReport): PruneReport {
+  return Object.freeze({
+    deleted: Object.freeze(deleted),
+    kept: list(kept, ({ checkpointId, reason }) => Object.freeze({ checkpointId, reason: reason as KeepReason })),
+    freedBytes,
+  });
+}
+
+export const damagedCheckpoints = (all: readonly NativeDamaged[]): readonly DamagedCheckpoint[] =>
+  list(all, ({ checkpointId, reason }) => Object.freeze({ checkpointId, reason }));
 
 export function verifyReport(from: NativeVerifyReport): VerifyReport {
   const damaged = list(from.damaged, ({ checkpointId, path, reason }) =>

@@ -25,6 +25,12 @@ export interface Long {
   onProgress?: ((progress: Progress) => void) | undefined;
 }
 
+/** What long calls take that may be given a deadline. */
+export interface Bounded extends Long {
+  /** The longest time that it may take, in milliseconds; it then rejects with `TIMED_OUT`. */
+  deadlineMs?: number | undefined;
+}
+
 /** A path that is not covered, kept or restorable, with the reason (C6). */
 export interface Uncovered {
   /** Relative to the workspace. Escaped where it is not valid UTF-8. */
@@ -90,19 +96,26 @@ export interface Change {
   readonly bytes?: number;
 }
 
-/** A path that two sides changed. */
+/** A path that two sides changed (C15). */
 export interface Conflict {
+  /** Relative to the workspace. Escaped where it is not valid UTF-8. */
   readonly path: string;
+  /** The path itself, only where it is not valid UTF-8. */
   readonly pathBytes?: Uint8Array;
+  /** What is there now, in words: for example `a file of 12 bytes`, `nothing`. */
   readonly ours: string;
+  /** What was to come back, in words. */
   readonly theirs: string;
 }
 
-/** What a rollback did, or with `dryRun` would do (C8). */
+/** What a rollback, an undo or a revert did, or with `dryRun` would do (C8, C15). */
 export interface RollbackReport {
-  /** Whether the tree now equals the checkpoint in everything that was in scope. */
+  /**
+   * Whether the tree now equals the checkpoint in everything that was in scope; for a revert, whether everything that was asked for
+   * was taken back. `false` for a dry run.
+   */
   readonly restored: boolean;
-  /** The checkpoint that was restored. */
+  /** The checkpoint that was restored; for a revert, `from`. */
   readonly checkpointId: string;
   /** The checkpoint that brings back the state before: pass it to `undo`. */
   readonly undoCheckpointId?: string;
@@ -114,15 +127,54 @@ export interface RollbackReport {
   readonly rootRecreated: boolean;
   /** With `git: 'keep'`: a HEAD differs from the checkpoint's and was left alone. */
   readonly headMoved: boolean;
-  /** Always empty: a rollback is exact. `revert` is what can conflict. */
+  /** Paths that were changed again since: a revert can have some, a rollback is exact and has none. */
   readonly conflicts: readonly Conflict[];
   /** Left alone on purpose, with the reason. */
   readonly kept: readonly Uncovered[];
   /** Could not be brought back, with the reason. */
   readonly notRestorable: readonly Uncovered[];
-  /** Path by path, as differences that the rollback takes back. */
+  /** Path by path, as differences that are taken back. */
   readonly actions: readonly Change[];
+  /**
+   * Whether a journal was kept, so that an interruption could have been taken up again. `false` when there was nothing to do, for a dry
+   * run, and with `safety: false` when there was no room for one.
+   */
+  readonly journaled: boolean;
+  /** An interrupted restore of this workspace that was finished first. */
+  readonly recovered?: RecoveryReport;
   readonly durationMs: number;
+}
+
+/** What a prune did, or with `dryRun` would do. */
+export interface PruneReport {
+  /** What went, in the order in which it went. */
+  readonly deleted: readonly string[];
+  /** What stays, oldest first. The id of a damaged one is the name of its directory. */
+  readonly kept: readonly { readonly checkpointId: string; readonly reason: KeepReason }[];
+  /** Bytes that the disk got back; in a dry run about what it would get. */
+  readonly freedBytes: number;
+}
+
+/**
+ * Why a checkpoint stays: it is pinned; an interrupted restore needs it; it is among the last ones of its workspace; it is young enough;
+ * somebody made it or gave it a label; it is the newest of its workspace; the store is small enough; it is damaged, so that only
+ * `deleteCheckpoint` takes it.
+ */
+export type KeepReason =
+  | 'pinned'
+  | 'needed_by_rollback'
+  | 'keep_last'
+  | 'keep_within'
+  | 'asked_for'
+  | 'newest'
+  | 'fits'
+  | 'damaged';
+
+/** A checkpoint whose record cannot be read. */
+export interface DamagedCheckpoint {
+  /** The name of its directory. */
+  readonly checkpointId: string;
+  readonly reason: string;
 }
 
 /** What a verification found. */
@@ -135,8 +187,9 @@ export interface VerifyReport {
 
 /** What the store holds. */
 export interface UsageReport {
+  /** Bytes on the disk. */
   readonly storeBytes: number;
-  /** What the store could grow to: its cap, or while it has none what it holds and the free space of its file system. */
+  /** The cap of this manager, which the store never passes through it (C16). */
   readonly maxBytes: number;
   readonly checkpoints: readonly { readonly checkpointId: string; readonly freedByDeleteBytes: number }[];
 }
@@ -152,14 +205,22 @@ export interface OpenOptions {
   durability?: 'power' | 'process' | undefined;
   /** Trust no timestamp: read every file at every checkpoint. */
   strict?: boolean | undefined;
+  /**
+   * The most bytes that the store may ever hold (C16): by default the smaller of 20 GiB and a fifth of its disk. It holds for what this
+   * manager writes, and is not remembered in the store.
+   */
+  maxBytes?: number | undefined;
+  /**
+   * When something does not fit: the oldest automatic checkpoints (`pre_batch`, `pre_rollback`, without pin and label) go until it does
+   * (`prune`, the default), or it fails with `STORE_FULL`.
+   */
+  onFull?: 'prune' | 'fail' | undefined;
   /** Where to log; silent by default. */
   logger?: Logger | undefined;
 }
 
 /** How to take a checkpoint. */
-export interface CreateOptions extends Long {
-  /** The longest time that it may take; it then rejects with `TIMED_OUT` and leaves nothing behind (C12). */
-  deadlineMs?: number | undefined;
+export interface CreateOptions extends Bounded {
   /** At most 200 bytes, no control characters. */
   label?: string | undefined;
   /** Paths to leave out, in gitignore syntax, relative to the workspace. */
@@ -175,7 +236,7 @@ export interface CreateOptions extends Long {
 }
 
 /** How to roll back. */
-export interface RollbackOptions extends Long {
+export interface RollbackOptions extends Bounded {
   /** Only say what would be done. */
   dryRun?: boolean | undefined;
   /** Only these paths, relative to the workspace. */
@@ -188,6 +249,93 @@ export interface RollbackOptions extends Long {
   allowReplacedRoot?: boolean | undefined;
   /** Take a checkpoint of the present state first (default), so that the rollback can be undone. */
   safety?: boolean | undefined;
-  /** The longest time that it may take. */
-  deadlineMs?: number | undefined;
+}
+
+/** How to take changes back (C15). */
+export interface RevertOptions extends Bounded {
+  /**
+   * What happens when a path was changed again since: nothing is written and the conflicts are listed (`fail`, the default); what is
+   * there now stays (`ours`); what was before comes back (`theirs`).
+   */
+  onConflict?: 'fail' | 'ours' | 'theirs' | undefined;
+  /** Only say what would be done. */
+  dryRun?: boolean | undefined;
+  /** Only these paths, relative to the workspace, and what lies beneath them. */
+  paths?: readonly Path[] | undefined;
+  /** `keep` (default) puts back what is missing inside every `.git` and overwrites nothing there; `exact` takes changes back there too (C7). */
+  git?: 'keep' | 'exact' | undefined;
+  /** Go on when the workspace's root is another directory than the one that was checkpointed (C5). */
+  allowReplacedRoot?: boolean | undefined;
+  /** Take a checkpoint of the present state first (default), so that the revert can be undone. */
+  safety?: boolean | undefined;
+}
+
+/** What writes to a workspace. */
+export type RestoreKind = 'rollback' | 'undo' | 'revert' | 'commit';
+
+/** What an interrupted restore was doing. */
+export interface Begun {
+  readonly kind: RestoreKind;
+  /** The checkpoints that it restores from. */
+  readonly targets: readonly string[];
+  /** The checkpoint that brings back the state before it: pass it to `undo`. */
+  readonly undoCheckpointId?: string;
+  /** A new `Date` at each reading. */
+  readonly startedAt: Date;
+}
+
+/** An interrupted restore that waits (C8): the next call that writes to its workspace finishes it. */
+export interface PendingRestore {
+  readonly sandboxId: string;
+  /** Not there when the journal is damaged. */
+  readonly workspace?: string;
+  /** Not there when the journal is damaged. */
+  readonly begun?: Begun;
+  /** Why the journal cannot be read, when it cannot. */
+  readonly damaged?: string;
+}
+
+/** What became of an interrupted restore. */
+export interface RecoveryReport {
+  readonly sandboxId: string;
+  readonly workspace: string;
+  /**
+   * It was carried out to its end; or nothing was touched because the root is gone, another directory is in its place, or the journal
+   * is damaged; or it was given up by `abandon`.
+   */
+  readonly outcome: 'finished' | 'root_missing' | 'root_replaced' | 'damaged' | 'abandoned';
+  /** Where a damaged journal is kept. */
+  readonly journalPath?: string;
+  /** What is wrong with it. */
+  readonly reason?: string;
+  /** Not there when the journal is damaged. */
+  readonly begun?: Begun;
+  /** Paths written now. */
+  readonly written: number;
+  /** Paths deleted now. */
+  readonly deleted: number;
+  /** Left alone, those that somebody changed meanwhile among them. */
+  readonly kept: readonly Uncovered[];
+  /** Could not be brought to the state that was begun. */
+  readonly notRestorable: readonly Uncovered[];
+  /** What was still to be done when it was taken up, or given up, again. */
+  readonly actions: readonly Change[];
+}
+
+/** The record of a checkpoint that was made just now. */
+export interface CreatedCheckpoint extends SandboxCheckpoint {
+  /** An interrupted restore of this workspace that was finished first: the checkpoint shows what is there after it. */
+  readonly recovered?: RecoveryReport;
+}
+
+/** Which checkpoints stay (C9). With none of the three rules it is the default retention of automatic checkpoints that is applied. */
+export interface PruneRules {
+  /** The last ones of each workspace stay, of whatever phase. */
+  keepLast?: number | undefined;
+  /** What is not older than this stays. */
+  keepWithinMs?: number | undefined;
+  /** Then, while the store holds more than this, the oldest of what is left go as well, whatever the other two rules say. */
+  maxBytes?: number | undefined;
+  /** Only say what would go. */
+  dryRun?: boolean | undefined;
 }

@@ -7,6 +7,8 @@ use turnback_engine::Result;
 
 use crate::number::to_js;
 use crate::path::PathText;
+use crate::recovery::NativeRecoveryReport;
+use crate::revert::NativeConflict;
 
 /// A path that is not covered, kept or restorable, with the reason.
 #[napi(object, object_from_js = false)]
@@ -218,12 +220,18 @@ pub struct NativeRollbackReport {
     pub root_recreated: bool,
     /// A HEAD differs and was left alone.
     pub head_moved: bool,
+    /// Changed on both sides.
+    pub conflicts: Vec<NativeConflict>,
     /// Left alone on purpose.
     pub kept: Vec<NativeUncovered>,
     /// Could not be brought back.
     pub not_restorable: Vec<NativeUncovered>,
     /// Path by path.
     pub actions: Vec<NativeChange>,
+    /// Whether a journal was kept.
+    pub journaled: bool,
+    /// An interrupted restore that was finished first.
+    pub recovered: Option<NativeRecoveryReport>,
     /// How long it took, in milliseconds.
     pub duration_ms: f64,
 }
@@ -240,9 +248,12 @@ impl TryFrom<&engine::RollbackReport> for NativeRollbackReport {
             deleted: to_js(from.deleted)?,
             root_recreated: from.root_recreated,
             head_moved: from.head_moved,
+            conflicts: from.conflicts.iter().map(NativeConflict::from).collect(),
             kept: uncovered(&from.kept),
             not_restorable: uncovered(&from.not_restorable),
             actions: changes(&from.actions)?,
+            journaled: from.journaled,
+            recovered: from.recovered.as_deref().map(NativeRecoveryReport::try_from).transpose()?,
             duration_ms: from.duration.as_secs_f64() * 1000.0,
         })
     }

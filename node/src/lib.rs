@@ -13,4 +13,8 @@ pub mod number;
 pub mod path;
 pub mod policy;
 pub mod probe;
+pub mod prune;
+pub mod recovery;
 pub mod request;
+pub mod revert;
+pub mod writing;

@@ -6,19 +6,17 @@ use napi_derive::napi;
 use turnback_engine::{Context, Manager, Result};
 
 use crate::convert::{
-    NativeCheckpoint, NativeListing, NativeRollbackReport, NativeUsageReport, NativeVerifyReport, bytes,
-    changes, uncovered,
+    NativeCheckpoint, NativeListing, NativeUsageReport, NativeVerifyReport, bytes, changes, uncovered,
 };
 use crate::job::{Control, Ticket, context, refuse, run, run_alone};
 use crate::path::{PathText, path_buf, rel_path};
-use crate::request::{
-    NativeCreateRequest, NativeOpenOptions, NativeRollbackRequest, checkpoint_id, diff_to, sandbox_id,
-};
+use crate::recovery::{NativeCreated, NativeRecoveryReport};
+use crate::request::{NativeCreateRequest, NativeOpenOptions, checkpoint_id, diff_to, sandbox_id};
 
 /// One open store.
 #[napi]
 pub struct NativeManager {
-    manager: Manager,
+    pub(crate) manager: Manager,
 }
 
 /// Opens a store, which is made where there is none.
@@ -28,11 +26,11 @@ pub struct NativeManager {
 #[napi(catch_unwind, ts_return_type = "Promise<NativeManager | Failure>")]
 pub fn open_manager(env: &Env, options: NativeOpenOptions) -> napi::Result<Object<'_>> {
     let options = options.parse();
-    run_alone(env, move || Ok(NativeManager { manager: Manager::open(options)? }))
+    run_alone(env, move || Ok(NativeManager { manager: Manager::open(options?)? }))
 }
 
 /// What a long call needs, checked: its context and its own request.
-fn checked<T>(
+pub(crate) fn checked<T>(
     ticket: &Ticket,
     control: &Control<'_>,
     request: Result<T>,
@@ -49,11 +47,11 @@ impl NativeManager {
         PathText::from_path(self.manager.store_path())
     }
 
-    /// Takes a checkpoint.
+    /// Takes a checkpoint, after an interrupted restore of the directory was finished.
     ///
     /// # Errors
     /// A napi error when no promise can be made.
-    #[napi(catch_unwind, ts_return_type = "Promise<NativeCheckpoint | Failure>")]
+    #[napi(catch_unwind, ts_return_type = "Promise<NativeCreated | Failure>")]
     pub fn create<'env>(
         &self,
         env: &'env Env,
@@ -65,49 +63,16 @@ impl NativeManager {
         match checked(ticket, &control, request.parse())? {
             Err(error) => refuse(env, error),
             Ok((request, ctx)) => run(env, &self.manager, move |manager| {
-                NativeCheckpoint::try_from(&manager.create(&directory, request, &ctx)?)
-            }),
-        }
-    }
-
-    /// Restores a checkpoint.
-    ///
-    /// # Errors
-    /// A napi error when no promise can be made.
-    #[napi(catch_unwind, ts_return_type = "Promise<NativeRollbackReport | Failure>")]
-    pub fn rollback<'env>(
-        &self,
-        env: &'env Env,
-        id: String,
-        request: NativeRollbackRequest,
-        ticket: &Ticket,
-        control: Control<'_>,
-    ) -> napi::Result<Object<'env>> {
-        let request = request.parse().and_then(|request| Ok((checkpoint_id(&id)?, request)));
-        match checked(ticket, &control, request)? {
-            Err(error) => refuse(env, error),
-            Ok(((id, request), ctx)) => run(env, &self.manager, move |manager| {
-                NativeRollbackReport::try_from(&manager.rollback(id, request, &ctx)?)
-            }),
-        }
-    }
-
-    /// Takes a rollback back.
-    ///
-    /// # Errors
-    /// A napi error when no promise can be made.
-    #[napi(catch_unwind, ts_return_type = "Promise<NativeRollbackReport | Failure>")]
-    pub fn undo<'env>(
-        &self,
-        env: &'env Env,
-        id: String,
-        ticket: &Ticket,
-        control: Control<'_>,
-    ) -> napi::Result<Object<'env>> {
-        match checked(ticket, &control, checkpoint_id(&id))? {
-            Err(error) => refuse(env, error),
-            Ok((id, ctx)) => run(env, &self.manager, move |manager| {
-                NativeRollbackReport::try_from(&manager.undo(id, &ctx)?)
+                // Where that cannot be told, the checkpoint itself says why.
+                let recovered = match manager.is_pending(&directory) {
+                    Ok(true) => manager.recover(&directory, &ctx)?,
+                    _ => None,
+                };
+                let checkpoint = manager.create(&directory, request, &ctx)?;
+                Ok(NativeCreated {
+                    checkpoint: NativeCheckpoint::try_from(&checkpoint)?,
+                    recovered: recovered.as_ref().map(NativeRecoveryReport::try_from).transpose()?,
+                })
             }),
         }
     }

@@ -51,3 +51,11 @@ pub(crate) fn rel_path(bytes: &[u8]) -> Result<RelPath> {
         .because(cause)
     })
 }
+
+/// Paths relative to a workspace's root that JavaScript gave.
+///
+/// # Errors
+/// `INVALID_ARGUMENT` for a path that could leave the root.
+pub(crate) fn rel_paths(paths: Option<&[Uint8Array]>) -> Result<Option<Vec<RelPath>>> {
+    paths.map(|paths| paths.iter().map(|path| rel_path(path)).collect()).transpose()
+}

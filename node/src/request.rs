@@ -4,13 +4,13 @@ use napi::bindgen_prelude::Uint8Array;
 use napi_derive::napi;
 use turnback_core::{CheckpointId, Phase, PlanId, SandboxId};
 use turnback_engine::{
-    Code, CreateRequest, DiffTo, Durability, Error, GitMode, OpenOptions, Result, RollbackRequest,
+    Code, CreateRequest, DiffTo, Durability, Error, GitMode, OnFull, OpenOptions, Result, RollbackRequest,
     StoreLocation,
 };
 
 use crate::convert::NativePair;
 use crate::number::from_js;
-use crate::path::{path_buf, rel_path};
+use crate::path::{path_buf, rel_paths};
 
 /// How to open a store.
 #[napi(object, object_to_js = false)]
@@ -23,11 +23,18 @@ pub struct NativeOpenOptions {
     pub power_durability: Option<bool>,
     /// Trust no timestamp.
     pub strict: bool,
+    /// The most bytes that the store may hold; by default what suits the disk.
+    pub max_bytes: Option<f64>,
+    /// Fail when something does not fit (`true`), or let old automatic checkpoints go.
+    pub fail_when_full: bool,
 }
 
 impl NativeOpenOptions {
     /// The engine's options.
-    pub(crate) fn parse(&self) -> OpenOptions {
+    ///
+    /// # Errors
+    /// `INVALID_ARGUMENT` for a cap that is no whole number.
+    pub(crate) fn parse(&self) -> Result<OpenOptions> {
         let store = match &self.store {
             Some(path) => StoreLocation::Path(path_buf(path)),
             None if self.ephemeral => StoreLocation::Ephemeral,
@@ -35,7 +42,13 @@ impl NativeOpenOptions {
         };
         let durability =
             self.power_durability.map(|yes| if yes { Durability::Power } else { Durability::Process });
-        OpenOptions { store, durability, strict: self.strict, ..OpenOptions::default() }
+        Ok(OpenOptions {
+            store,
+            durability,
+            strict: self.strict,
+            max_bytes: self.max_bytes.map(|bytes| from_js("maxBytes", bytes)).transpose()?,
+            on_full: if self.fail_when_full { OnFull::Fail } else { OnFull::Prune },
+        })
     }
 }
 
@@ -107,11 +120,9 @@ impl NativeRollbackRequest {
     /// # Errors
     /// `INVALID_ARGUMENT` for a path that could leave the workspace.
     pub(crate) fn parse(&self) -> Result<RollbackRequest> {
-        let paths =
-            self.paths.as_ref().map(|paths| paths.iter().map(|path| rel_path(path)).collect::<Result<_>>());
         Ok(RollbackRequest {
             dry_run: self.dry_run,
-            paths: paths.transpose()?,
+            paths: rel_paths(self.paths.as_deref())?,
             into: self.into.as_ref().map(|path| path_buf(path)),
             git: if self.git_exact { GitMode::Exact } else { GitMode::Keep },
             allow_replaced_root: self.allow_replaced_root,

@@ -40,6 +40,17 @@ impl Manager {
         Ok(inner.recover_pending(&workspace, ctx)?.map(|recovered| recovered.report))
     }
 
+    /// Whether a restore of a directory was interrupted and waits: one look at the store.
+    ///
+    /// # Errors
+    /// When the path cannot be made absolute, or the store cannot be read.
+    pub fn is_pending(&self, directory: &Path) -> Result<bool> {
+        let inner = self.open_inner()?;
+        let workspace = Workspace::resolve_missing(directory)?;
+        let journal = journal_file::path(inner.layout(), workspace.id.as_str());
+        journal.try_exists().map_err(|e| Error::io("looking for a journal", e).at(&journal))
+    }
+
     /// Gives an interrupted restore up: what was staged goes, the tree stays as it is, the report's `actions` say what was still to be
     /// done. `None` when there is none.
     ///

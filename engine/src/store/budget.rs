@@ -315,7 +315,7 @@ fn full(cap: u64, held: u64, needed: u64) -> Error {
     Error::new(
         Code::StoreFull,
         format!("the store{holds} may hold {cap} bytes; {needed} more are needed"),
-        "delete checkpoints (`turnback prune`, `turnback delete`), or raise the limit (`maxBytes`)",
+        "delete checkpoints (`turnback prune`, `turnback delete`), or raise the cap (`maxBytes`, --store-cap)",
     )
     .with_detail(NEEDED, needed.to_string())
     .with_detail("maxBytes", cap.to_string())

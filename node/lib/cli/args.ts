@@ -9,6 +9,10 @@ export const GLOBAL: Record<string, Option> = {
     value: 'DIR',
     help: 'the store (default: $TURNBACK_STORE, $XDG_STATE_HOME/turnback, ~/.local/state/turnback)',
   },
+  'store-cap': {
+    value: 'SIZE',
+    help: 'the most that the store may hold: 500M, 2G (default: 20G, or a fifth of its disk where that is less)',
+  },
   json: { help: 'print one JSON document, for errors too' },
   quiet: { help: 'print only what a script needs: ids, paths' },
   'allow-partial': { help: 'exit with 0 where 3 would say that it was done in part' },
@@ -117,6 +121,6 @@ export function parse(command: Command, whole: string[]): Given {
 function countArgs({ name, args }: Command, given: string[], see: string): void {
   const missing = args.slice(given.length).find((arg) => !arg.startsWith('['));
   if (missing !== undefined) throw new UsageError(`${name} needs ${missing}`, see);
-  const superfluous = given[args.length];
+  const superfluous = args.at(-1)?.endsWith('…') ? undefined : given[args.length];
   if (superfluous !== undefined) throw new UsageError(`${name} takes no further argument ${shown(superfluous)}`, see);
 }

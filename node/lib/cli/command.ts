@@ -42,7 +42,7 @@ export interface Command {
   name: string;
   /** One line for the list of commands. */
   summary: string;
-  /** The positional arguments: `ID`, and in brackets those that may be left out, `[DIR]`. */
+  /** The positional arguments: `ID`, in brackets those that may be left out, `[DIR]`, and at the end one that may be repeated, `ID…`. */
   args: string[];
   options: Record<string, Option>;
   /** What has to stand after `--`, for commands that run another program. */

@@ -8,6 +8,8 @@ export const EXIT = {
   usage: 2,
   /** Done in part: something is not covered or not restorable, and it is listed. `--allow-partial` makes it 0. */
   partial: 3,
+  /** Paths were changed again since: nothing was done, and they are listed. */
+  conflicts: 4,
 } as const;
 
 /** One of the exit codes. */

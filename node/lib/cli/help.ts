@@ -11,23 +11,58 @@ function optionLines(options: Record<string, Option>): string[] {
   return rows.map(({ left, help }) => `  ${left.padEnd(width)}  ${help}`);
 }
 
+/** One command, for programs. */
+function described(command: Command): object {
+  const { name, summary, args, rest, options, about, examples } = command;
+  const more = rest === undefined ? {} : { rest };
+  return { name, summary, usage: usageOf(command), args, ...more, options: optionList(options), about, examples };
+}
+
+function optionList(options: Record<string, Option>): object[] {
+  return Object.entries(options).map(([name, { value, multiple, help }]) => ({
+    name: `--${name}`,
+    ...(value === undefined ? {} : { value }),
+    ...(multiple ? { multiple } : {}),
+    help,
+  }));
+}
+
+/** What `--help --json` prints: of one command, or of all. */
+export function helpDocument(command?: Command): object {
+  const options = optionList(GLOBAL);
+  return command === undefined
+    ? { commands: COMMANDS.map(described), options, exitCodes: EXIT_CODES }
+    : { command: described(command), options, exitCodes: EXIT_CODES };
+}
+
+const EXIT_CODES = {
+  0: 'done',
+  1: 'failed',
+  2: 'wrong usage',
+  3: 'done in part',
+  4: 'conflicts, and nothing was done',
+};
+
 const after = (rest: string | undefined) => (rest === undefined ? [] : ['--', rest]);
+
+const usageOf = ({ name, args, rest }: Command) => [name, ...args, ...after(rest)].join(' ');
 
 /** The help of the program. */
 export function overview(): string {
-  const usage = ({ name, args, rest }: Command) => [name, ...args, ...after(rest)].join(' ');
-  const width = Math.max(...COMMANDS.map((command) => usage(command).length));
+  const width = Math.max(...COMMANDS.map((command) => usageOf(command).length));
   return [
     "turnback: checkpoints and exact rollback of an agent's workspace",
     '',
     'Usage: turnback COMMAND [OPTIONS]',
     '',
-    ...COMMANDS.map((command) => `  ${usage(command).padEnd(width)}  ${command.summary}`),
+    ...COMMANDS.map((command) => `  ${usageOf(command).padEnd(width)}  ${command.summary}`),
     '',
     'Options of every command:',
     ...optionLines(GLOBAL),
     '',
-    'Exit codes: 0 done, 1 failed, 2 wrong usage, 3 done in part.',
+    `Exit codes: ${Object.entries(EXIT_CODES)
+      .map(([code, meaning]) => `${code} ${meaning}`)
+      .join('; ')}.`,
     'Errors: one line on stderr; with --json {"error":{"code","message","retryable","details"}} on stdout.',
     'More on one command: turnback COMMAND --help',
   ].join('\n');

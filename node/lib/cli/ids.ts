@@ -22,10 +22,27 @@ export async function resolveId(manager: CheckpointManager, given: string): Prom
   return only.checkpointId;
 }
 
+/**
+ * The checkpoints that were meant, damaged ones among them, each once, in the order in which they were given. All of them are looked
+ * for before anything is done with one.
+ */
+export async function resolveKnown(manager: CheckpointManager, given: string[]): Promise<string[]> {
+  const ids = new Set<string>();
+  for (const one of given) ids.add(await resolveId(manager, one));
+  const [listed, damaged] = [await manager.listCheckpoints(), await manager.listDamaged()];
+  const known = new Set([...listed, ...damaged].map(({ checkpointId }) => checkpointId));
+  for (const id of ids) if (!known.has(id)) throw unknown(id);
+  return [...ids];
+}
+
+function unknown(id: string): TurnbackError {
+  return new TurnbackError('NOT_FOUND', `there is no checkpoint ${id} in this store; \`turnback list\` shows all`);
+}
+
 /** The checkpoint that was meant, with what lies beside its record. */
 export async function resolveListed(manager: CheckpointManager, given: string): Promise<ListedCheckpoint> {
   const id = await resolveId(manager, given);
   const found = (await manager.listCheckpoints()).find(({ checkpointId: listed }) => listed === id);
   if (found !== undefined) return found;
-  throw new TurnbackError('NOT_FOUND', `there is no checkpoint ${id} in this store; \`turnback list\` shows all`);
+  throw unknown(id);
 }

@@ -75,12 +75,38 @@ export function isWhole({ kept, notRestorable }: RollbackReport): boolean {
   return notRestorable.length === 0 && kept.every(({ reason }) => ON_PURPOSE.includes(reason));
 }
 
+/** Paths as a shell completes them: without `./` in front and a slash at the end. */
+export function relativePaths(given: string[]): string[] {
+  return given.map((path) => path.replace(/^(?:\.\/+)+/, '').replace(/(?<=.)\/+$/, ''));
+}
+
+/** What was left alone or could not be brought back, and a HEAD that has moved. */
+export function keptLines(report: RollbackReport): string[] {
+  return [
+    ...(report.headMoved ? ['  a git HEAD has moved since; it was left where it is (--git exact restores it)'] : []),
+    ...leftLines(report),
+  ];
+}
+
+/** What was left alone or could not be brought back, each path once. */
+export function leftLines(report: Pick<RollbackReport, 'kept' | 'notRestorable'>): string[] {
+  const { notRestorable } = report;
+  const told = new Set(notRestorable.map(({ path, reason }) => `${reason} ${path}`));
+  const kept = report.kept.filter(({ path, reason }) => !told.has(`${reason} ${path}`));
+  return [
+    ...(kept.length > 0 ? [`Kept as it is, ${count(kept.length, 'path')}:`, ...uncoveredLines(kept)] : []),
+    ...(notRestorable.length > 0
+      ? [`Not restorable, ${count(notRestorable.length, 'path')}:`, ...uncoveredLines(notRestorable)]
+      : []),
+  ];
+}
+
 /** A rollback as a person wants to know it. */
 export function rollbackLines(
   report: RollbackReport,
   { dryRun = false, place }: { dryRun?: boolean; place: string },
 ): string[] {
-  const { written, deleted, kept, notRestorable, undoCheckpointId } = report;
+  const { written, deleted, undoCheckpointId } = report;
   const lines: string[] = [];
   if (dryRun) {
     const { actions } = report;
@@ -100,11 +126,7 @@ export function rollbackLines(
     );
     if (report.rootRecreated) lines.push('  the directory itself was gone and was made anew');
   }
-  if (report.headMoved) lines.push('  a git HEAD has moved since; it was left where it is (--git exact restores it)');
-  if (kept.length > 0) lines.push(`Kept as it is, ${count(kept.length, 'path')}:`, ...uncoveredLines(kept));
-  if (notRestorable.length > 0) {
-    lines.push(`Not restorable, ${count(notRestorable.length, 'path')}:`, ...uncoveredLines(notRestorable));
-  }
+  lines.push(...keptLines(report));
   if (!dryRun && undoCheckpointId !== undefined) lines.push(`To take this back: turnback undo ${undoCheckpointId}`);
   return lines;
 }

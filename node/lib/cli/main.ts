@@ -5,10 +5,11 @@ import { closest, commandOf, parse } from './args.js';
 import type { Command } from './command.js';
 import { COMMANDS } from './commands/index.js';
 import { EXIT, type ExitCode, UsageError } from './exit.js';
-import { helpOf, overview } from './help.js';
+import { helpDocument, helpOf, overview } from './help.js';
 import { errorDocument, json } from './json.js';
 import { Output } from './output.js';
 import { printable, printableMessage } from './text.js';
+import { bytes } from './units.js';
 
 /**
  * Runs a command line.
@@ -46,23 +47,29 @@ function wantsJson(line: string[]): boolean {
 
 async function dispatch(line: string[]): Promise<number> {
   const { name, rest } = commandOf(line);
+  const asJson = wantsJson(line);
+  const version = () => print(asJson ? json({ version: packageVersion() }) : packageVersion());
+  const help = (command?: Command) =>
+    print(asJson ? json(helpDocument(command)) : command === undefined ? overview() : helpOf(command));
   if (name === undefined) {
-    if (rest.includes('--version')) return print(packageVersion());
-    if (rest.includes('--help')) return print(overview());
+    if (rest.includes('--version')) return version();
+    if (rest.includes('--help')) return help();
+    if (asJson) throw new UsageError('a command is missing', 'see `turnback --help`');
     process.stderr.write(`${overview()}\n`);
     return EXIT.usage;
   }
   if (name === 'help') {
-    if (rest[0] === undefined) return print(overview());
-    const command = COMMANDS.find((known) => known.name === rest[0]);
-    if (command === undefined) throw unknownCommand(rest[0]);
-    return print(helpOf(command));
+    const [about] = rest.filter((word) => !word.startsWith('-'));
+    if (about === undefined) return help();
+    const command = COMMANDS.find((known) => known.name === about);
+    if (command === undefined) throw unknownCommand(about);
+    return help(command);
   }
   const command = COMMANDS.find((known) => known.name === name);
   if (command === undefined) throw unknownCommand(name);
   const given = parse(command, rest);
-  if (given.has('version')) return print(packageVersion());
-  if (given.has('help')) return print(helpOf(command));
+  if (given.has('version')) return version();
+  if (given.has('help')) return help(command);
   return await run(command, given);
 }
 
@@ -88,11 +95,14 @@ async function run(command: Command, given: ReturnType<typeof parse>): Promise<n
   const onInterrupt = () => interrupt.abort(new Error('interrupted'));
   process.once('SIGINT', onInterrupt);
   let opened: Promise<CheckpointManager> | undefined;
+  const cap = given.value('store-cap');
+  const maxBytes = cap === undefined ? undefined : bytes('--store-cap', cap);
   const store = () => {
     // A store called `ephemeral` is a directory here: one that goes with the process is of no use to a command.
     const path = given.value('store');
     opened ??= CheckpointManager.open({
       store: path === 'ephemeral' ? './ephemeral' : path,
+      maxBytes,
       logger: output.logger(),
     });
     return opened;

@@ -43,6 +43,19 @@ export function size(bytes: number): string {
   return `${value.toFixed(1)} ${UNITS[unit]}`;
 }
 
+/** Words as they are typed in a shell, each with a blank before it. */
+export function typed(words: string[]): string {
+  const quoted = (word: string) =>
+    /^[\w./:=@%+-]+$/.test(word) ? word : `'${printable(word).replaceAll("'", "'\\''")}'`;
+  return words.map((word) => ` ${quoted(word)}`).join('');
+}
+
+/** How much of a whole it is, in percent: `0.3%`, `42%`. */
+export function share(part: number, whole: number): string {
+  const percent = whole > 0 ? (100 * part) / whole : 100;
+  return `${percent < 10 ? Math.ceil(percent * 10) / 10 : Math.ceil(percent)}%`;
+}
+
 /** For example `1 file`, `12,345 files`. */
 export function count(many: number, one: string, more = `${one}s`): string {
   return `${many.toLocaleString('en-US')} ${many === 1 ? one : more}`;

@@ -2,6 +2,7 @@ import type { Command } from '../command.js';
 import { EXIT } from '../exit.js';
 import { resolveId } from '../ids.js';
 import { changeCounts, changeLines, changeSummary } from '../lists.js';
+import { notePending } from '../pending.js';
 
 export const diff: Command = {
   name: 'diff',
@@ -19,8 +20,9 @@ export const diff: Command = {
     const to = right === undefined ? 'now' : await resolveId(manager, right);
     const progress = output.progress();
     const changes = await manager.diff(from, to, { signal, onProgress: progress.onProgress }).finally(progress.end);
+    const pending = await notePending(manager, output);
     output.answer(
-      { from, to, counts: changeCounts(changes), changes },
+      { from, to, counts: changeCounts(changes), changes, pending },
       () => (changes.length === 0 ? ['No difference.'] : [...changeLines(changes), changeSummary(changes)]),
       () => changeLines(changes),
     );

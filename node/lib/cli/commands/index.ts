@@ -4,11 +4,17 @@ import { remove } from './delete.js';
 import { diff } from './diff.js';
 import { doctor } from './doctor.js';
 import { exportTo } from './export.js';
+import { label } from './label.js';
 import { list } from './list.js';
 import { pause, resume } from './pause.js';
+import { pin, unpin } from './pin.js';
+import { prune } from './prune.js';
+import { recover } from './recover.js';
+import { revert } from './revert.js';
 import { rollback } from './rollback.js';
 import { runGuarded } from './run-guarded.js';
 import { show } from './show.js';
+import { turns } from './turns.js';
 import { undo } from './undo.js';
 import { usage } from './usage.js';
 import { verify } from './verify.js';
@@ -19,8 +25,15 @@ export const COMMANDS: Command[] = [
   list,
   show,
   diff,
+  turns,
   rollback,
   undo,
+  revert,
+  recover,
+  label,
+  pin,
+  unpin,
+  prune,
   remove,
   verify,
   usage,

@@ -1,6 +1,7 @@
 import { resolve } from 'node:path';
 import type { Command } from '../command.js';
 import { EXIT } from '../exit.js';
+import { notePending } from '../pending.js';
 import { printable, size, table, when } from '../text.js';
 
 export const list: Command = {
@@ -16,8 +17,9 @@ export const list: Command = {
     const manager = await store();
     const sandbox = directory === undefined ? undefined : await manager.sandboxIdOf(directory);
     const checkpoints = await manager.listCheckpoints(sandbox);
+    const [damaged, pending] = [await manager.listDamaged(), await notePending(manager, output)];
     output.answer(
-      { checkpoints },
+      { checkpoints, damaged, pending },
       () => {
         if (checkpoints.length === 0) {
           const whose = directory === undefined ? 'in this store' : `of ${printable(resolve(directory))} in this store`;

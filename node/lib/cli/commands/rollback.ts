@@ -1,17 +1,24 @@
 import { oneOf } from '../../check.js';
 import type { Command } from '../command.js';
-import { EXIT } from '../exit.js';
+import { EXIT, UsageError } from '../exit.js';
 import { resolveListed } from '../ids.js';
-import { isWhole, rollbackEssentials, rollbackLines } from '../lists.js';
+import { isWhole, relativePaths, rollbackEssentials, rollbackLines } from '../lists.js';
 import { printable } from '../text.js';
+import { checkpointOfTurn } from '../turns.js';
+import { deadlineOf } from '../units.js';
 
 const gitMode = oneOf('keep', 'exact');
 
 export const rollback: Command = {
   name: 'rollback',
   summary: "make a checkpoint's directory what it was",
-  args: ['ID'],
+  args: ['[ID]'],
   options: {
+    turn: {
+      value: 'TURN',
+      help: "instead of ID: to before this turn of the working directory's agent; see `turnback turns`",
+    },
+    of: { value: 'DIR', help: 'with --turn: of this directory instead of the working directory' },
     'dry-run': { help: 'only show what would be done' },
     path: { value: 'P', multiple: true, help: 'restore only this path, relative to the directory; may be given again' },
     into: { value: 'DIR', help: 'restore into this directory instead' },
@@ -19,6 +26,10 @@ export const rollback: Command = {
       help: 'go on when the directory is another one than the one that was checkpointed, or DIR is not empty',
     },
     git: { value: 'keep|exact', help: 'keep (default) overwrites nothing inside .git; exact restores it too' },
+    deadline: {
+      value: 'TIME',
+      help: 'give up after this time (30s, 5m); the next command then finishes what was begun',
+    },
   },
   about: [
     'Restores the directory that the checkpoint was taken of: new files go, deleted ones come back, only what differs is written.',
@@ -29,19 +40,31 @@ export const rollback: Command = {
     'turnback rollback 01KB8Y2V3M4N5P6Q7R8S9T0VWX --dry-run',
     'turnback rollback 01KB8Y2V3M4N5P6Q7R8S9T0VWX',
     'turnback rollback 01KB8Y --path src/main.c',
+    'turnback rollback --turn 42',
   ],
-  async run({ args: [given = ''], value, values, has }, { store, output, signal, partial }) {
+  async run({ args: [given], value, values, has }, { store, output, signal, partial }) {
     const dryRun = has('dry-run');
     const into = value('into');
     const git = gitMode('--git', value('git') ?? 'keep');
-    const paths = values('path').map((path) => path.replace(/^(?:\.\/+)+/, '').replace(/(?<=.)\/+$/, ''));
+    const paths = relativePaths(values('path'));
+    const deadlineMs = deadlineOf(value('deadline'));
+    const turn = value('turn');
+    if ((given === undefined) === (turn === undefined)) {
+      throw new UsageError('rollback needs either ID or --turn', 'see `turnback rollback --help`');
+    }
+    if (turn === undefined && has('of'))
+      throw new UsageError('--of goes with --turn', 'see `turnback rollback --help`');
     const manager = await store();
-    const target = await resolveListed(manager, given);
+    const of = turn === undefined ? undefined : await checkpointOfTurn(manager, value('of') ?? '.', turn);
+    const target = await resolveListed(manager, of?.checkpointId ?? given ?? '');
+    if (of?.late)
+      output.note(`the checkpoint of turn ${printable(of.turnId)} is late: a part of the turn had run already`);
     const progress = output.progress();
     const report = await manager
       .rollbackTo(target, {
         signal,
         onProgress: progress.onProgress,
+        deadlineMs,
         dryRun,
         git,
         into,

@@ -2,6 +2,7 @@ import type { Command } from '../command.js';
 import { EXIT } from '../exit.js';
 import { resolveListed } from '../ids.js';
 import { coverageLines } from '../lists.js';
+import { notePending } from '../pending.js';
 import { count, printable, size, when } from '../text.js';
 
 export const show: Command = {
@@ -12,7 +13,9 @@ export const show: Command = {
   about: ['ID is a checkpoint id, or at least the first six characters of one.'],
   examples: ['turnback show 01KB8Y2V3M4N5P6Q7R8S9T0VWX'],
   async run({ args: [given = ''] }, { store, output }) {
-    const one = await resolveListed(await store(), given);
+    const manager = await store();
+    const one = await resolveListed(manager, given);
+    await notePending(manager, output);
     const { coverage } = one;
     output.answer(
       one,

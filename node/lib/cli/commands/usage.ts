@@ -1,6 +1,7 @@
 import type { Command } from '../command.js';
 import { EXIT } from '../exit.js';
-import { printable, size, table } from '../text.js';
+import { notePending } from '../pending.js';
+import { printable, share, size, table } from '../text.js';
 
 export const usage: Command = {
   name: 'usage',
@@ -12,10 +13,12 @@ export const usage: Command = {
   async run(_given, { store, output }) {
     const manager = await store();
     const report = await manager.usage();
+    const { storeBytes, maxBytes } = report;
+    const pending = await notePending(manager, output);
     output.answer(
-      { storePath: manager.storePath, ...report },
+      { storePath: manager.storePath, ...report, pending },
       () => [
-        `${printable(manager.storePath)} holds ${size(report.storeBytes)}${report.maxBytes > 0 ? ` of at most ${size(report.maxBytes)}` : ''}.`,
+        `${printable(manager.storePath)} holds ${size(storeBytes)} of at most ${size(maxBytes)} (${share(storeBytes, maxBytes)}).`,
         ...(report.checkpoints.length === 0
           ? []
           : table(

@@ -1,6 +1,7 @@
 import type { Command } from '../command.js';
 import { EXIT } from '../exit.js';
 import { resolveId } from '../ids.js';
+import { notePending } from '../pending.js';
 import { count, printable } from '../text.js';
 
 export const verify: Command = {
@@ -19,8 +20,9 @@ export const verify: Command = {
       const where = path === undefined ? '' : ` ${printable(path)}`;
       return `${printable(checkpointId)}${where}: ${printable(reason)}`;
     });
+    const pending = await notePending(manager, output);
     output.answer(
-      report,
+      { ...report, pending },
       () => [
         ...damage,
         report.ok

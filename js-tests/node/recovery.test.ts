@@ -1,0 +1,250 @@
+// C8: a rollback that was interrupted, by a signal, a deadline or a kill, waits and is finished or given up.
+import { spawnSync } from 'node:child_process';
+import { readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { type CheckpointManager, isTurnbackError, type Progress, type SandboxCheckpoint } from 'turnback';
+import { describe, expect, it } from 'vitest';
+import { picture, rejection, scene, turnback, write } from './support.js';
+
+/** Enough files for several progress events while they are put in place. */
+const MANY = Object.fromEntries(Array.from({ length: 2500 }, (_, at) => [`d${at % 20}/f${at}`, `${at}\n`]));
+const DAMAGED = Object.fromEntries(Object.keys(MANY).map((name) => [name, 'damaged\n']));
+
+async function damaged() {
+  const around = await scene(MANY);
+  const before = picture(around.workspace);
+  const checkpoint = await around.manager.createCheckpoint(around.workspace, 'p', 'manual');
+  write(around.workspace, DAMAGED);
+  return { ...around, before, checkpoint, ruined: picture(around.workspace) };
+}
+
+/** A rollback that is cancelled when it begins to write. */
+async function interrupted(manager: CheckpointManager, workspace: string, checkpoint: SandboxCheckpoint) {
+  for (;;) {
+    const controller = new AbortController();
+    const onProgress = ({ phase }: Progress) => void (phase === 'apply' && controller.abort('enough'));
+    try {
+      await manager.rollbackTo(checkpoint, { signal: controller.signal, onProgress });
+    } catch (error) {
+      if (isTurnbackError(error) && error.details.pending === true) return error;
+    }
+    // It was quicker than its own progress event, or ended before its first write: once more.
+    write(workspace, DAMAGED);
+  }
+}
+
+describe('C8: an interrupted rollback', () => {
+  it('says what stays, how to undo it, and that it waits; pending() tells, and reading finishes nothing', async () => {
+    const { manager, workspace, checkpoint } = await damaged();
+    const error = await interrupted(manager, workspace, checkpoint);
+    expect(error).toMatchObject({
+      code: 'ABORTED',
+      cause: 'enough',
+      details: { pending: true, undoCheckpointId: expect.any(String) },
+    });
+    expect(error.message).toMatch(/was cancelled; what it did so far stays, .*recover\(\) or abandon\(\)/);
+    const [waiting, ...others] = await manager.pending();
+    expect(others).toEqual([]);
+    expect(waiting).toMatchObject({
+      sandboxId: checkpoint.sandboxId,
+      workspace,
+      begun: {
+        kind: 'rollback',
+        targets: [checkpoint.checkpointId],
+        undoCheckpointId: error.details.undoCheckpointId,
+        startedAt: expect.any(Date),
+      },
+    });
+    expect(Object.isFrozen(waiting) && Object.isFrozen(waiting?.begun)).toBe(true);
+    const half = picture(workspace);
+    await manager.diff(checkpoint.checkpointId);
+    await manager.listCheckpoints();
+    await manager.verify();
+    expect(picture(workspace)).toEqual(half);
+    expect(await manager.pending()).toHaveLength(1);
+  });
+
+  it('recover() finishes it, and again there is nothing', async () => {
+    const { manager, workspace, checkpoint, before } = await damaged();
+    await interrupted(manager, workspace, checkpoint);
+    const report = await manager.recover(workspace);
+    expect(report).toMatchObject({
+      outcome: 'finished',
+      workspace,
+      begun: { kind: 'rollback', targets: [checkpoint.checkpointId] },
+      kept: [],
+      notRestorable: [],
+    });
+    expect(Object.isFrozen(report)).toBe(true);
+    expect(picture(workspace)).toEqual(before);
+    expect(await manager.pending()).toEqual([]);
+    expect(await manager.recover(workspace)).toBeUndefined();
+    expect(await manager.abandon(workspace)).toBeUndefined();
+  });
+
+  it('the next checkpoint finishes it first and says so', async () => {
+    const { manager, workspace, checkpoint, before } = await damaged();
+    await interrupted(manager, workspace, checkpoint);
+    const next = await manager.createCheckpoint(workspace, 'p', 'manual');
+    expect(next.recovered).toMatchObject({ outcome: 'finished', begun: { kind: 'rollback' } });
+    expect(picture(workspace)).toEqual(before);
+    expect(await manager.diff(checkpoint.checkpointId, next.checkpointId)).toEqual([]);
+    expect((await manager.createCheckpoint(workspace, 'p', 'manual')).recovered).toBeUndefined();
+  });
+
+  it('the same rollback again, and undo, do the same', async () => {
+    const { manager, workspace, checkpoint, before, ruined } = await damaged();
+    const error = await interrupted(manager, workspace, checkpoint);
+    const again = await manager.rollbackTo(checkpoint);
+    expect(again).toMatchObject({ restored: true, recovered: { outcome: 'finished' } });
+    expect(picture(workspace)).toEqual(before);
+    const undone = await manager.undo(error.details.undoCheckpointId as string);
+    expect(undone.restored).toBe(true);
+    expect(picture(workspace)).toEqual(ruined);
+  });
+
+  it('abandon() leaves the tree as it is and says what was still to be done', async () => {
+    const { manager, workspace, checkpoint } = await damaged();
+    await interrupted(manager, workspace, checkpoint);
+    const half = picture(workspace);
+    const report = await manager.abandon(workspace);
+    expect(report).toMatchObject({ outcome: 'abandoned', written: 0, deleted: 0 });
+    expect(report?.actions.length).toBeGreaterThan(0);
+    expect(picture(workspace)).toEqual(half);
+    expect(await manager.pending()).toEqual([]);
+    const left = new Set((await manager.diff(checkpoint.checkpointId)).map(({ path }) => path));
+    expect(left).toEqual(new Set(report?.actions.map(({ path }) => path)));
+  });
+
+  it('what somebody changed meanwhile is left and listed; what a rollback needs cannot be deleted', async () => {
+    const { manager, workspace, checkpoint } = await damaged();
+    await interrupted(manager, workspace, checkpoint);
+    expect(await rejection(manager.deleteCheckpoint(checkpoint.checkpointId))).toMatchObject({ code: 'BUSY' });
+    expect((await manager.prune({ keepLast: 0 })).kept).toContainEqual({
+      checkpointId: checkpoint.checkpointId,
+      reason: 'needed_by_rollback',
+    });
+    writeFileSync(join(workspace, 'd0/f0'), 'mine, meanwhile\n');
+    const report = await manager.recover(workspace);
+    expect(report?.notRestorable).toMatchObject([{ path: 'd0/f0', reason: 'concurrent_change' }]);
+    expect(readFileSync(join(workspace, 'd0/f0'), 'utf8')).toBe('mine, meanwhile\n');
+  });
+
+  it('a workspace that is gone meanwhile: nothing is touched, and it does not wait any more', async () => {
+    const { manager, workspace, checkpoint } = await damaged();
+    await interrupted(manager, workspace, checkpoint);
+    rmSync(workspace, { recursive: true });
+    expect(await manager.recover(workspace)).toMatchObject({ outcome: 'root_missing', written: 0, deleted: 0 });
+    expect(await manager.pending()).toEqual([]);
+  });
+
+  it('deadlineMs: TIMED_OUT, and what was begun waits for the next call', async () => {
+    const { manager, workspace, checkpoint, before } = await damaged();
+    // Between a deadline that comes before the first write and one that comes after the end.
+    let [short, long] = [1, 60_000];
+    for (;;) {
+      const deadlineMs = Math.max(1, Math.round((short + long) / 2));
+      try {
+        await manager.rollbackTo(checkpoint, { deadlineMs });
+        long = deadlineMs;
+        write(workspace, DAMAGED);
+      } catch (error) {
+        expect(error).toMatchObject({ code: 'TIMED_OUT', retryable: true });
+        if ((error as { details: Record<string, unknown> }).details.pending === true) break;
+        short = deadlineMs;
+      }
+      // The machine's speed moves: a window that closed opens again.
+      if (long - short < 2) [short, long] = [1, 60_000];
+    }
+    expect(await manager.pending()).toHaveLength(1);
+    expect((await manager.rollbackTo(checkpoint)).recovered).toMatchObject({ outcome: 'finished' });
+    expect(picture(workspace)).toEqual(before);
+  });
+
+  it('bad arguments', async () => {
+    const { manager, workspace } = await scene();
+    const call = (method: 'recover' | 'abandon', ...args: unknown[]) =>
+      rejection((manager[method] as (...args: unknown[]) => Promise<unknown>).apply(manager, args));
+    for (const method of ['recover', 'abandon'] as const) {
+      for (const directory of ['', 5, null, undefined, 'a\0b']) {
+        expect(await call(method, directory)).toMatchObject({
+          code: 'INVALID_ARGUMENT',
+          details: { argument: 'directory' },
+        });
+      }
+      expect(await call(method, workspace, { deadlineMs: 0 })).toMatchObject({
+        code: 'INVALID_ARGUMENT',
+        details: { argument: 'options.deadlineMs' },
+      });
+      expect(await call(method, workspace, { force: true })).toMatchObject({ code: 'INVALID_ARGUMENT' });
+    }
+  });
+});
+
+describe('a process that is killed in the middle of a rollback', () => {
+  it('others are told of it, each in its way, and the next that writes finishes it', async () => {
+    const { manager, workspace, store, checkpoint, before } = await damaged();
+    // Killed from inside, when the first paths are in their places.
+    const script = `import { CheckpointManager } from 'turnback';
+      const manager = await CheckpointManager.open({ store: process.env.STORE_OF_TEST });
+      const onProgress = ({ phase }) => { if (phase === 'apply') process.kill(process.pid, 'SIGKILL'); };
+      await manager.rollbackTo(process.env.ID_OF_TEST, { onProgress });`;
+    const env = { ...process.env, STORE_OF_TEST: store, ID_OF_TEST: checkpoint.checkpointId };
+    const cwd = new URL('.', import.meta.url).pathname;
+    while ((await manager.pending()).length === 0) {
+      write(workspace, DAMAGED);
+      spawnSync(process.execPath, ['--input-type=module', '-e', script], { env, cwd });
+    }
+    await manager.close();
+    const half = picture(workspace);
+    const run = (...args: string[]) => turnback([...args, '--store', store], { cwd: workspace });
+    const note = new RegExp(
+      `^turnback: an interrupted rollback of ${workspace} \\(begun \\S+ \\S+\\) waits; [^\\n]*turnback recover ${workspace}\\n$`,
+    );
+    const id = checkpoint.checkpointId;
+    for (const args of [['list'], ['show', id], ['diff', id], ['verify'], ['usage'], ['doctor']]) {
+      const { code, stderr } = run(...args);
+      expect({ code, stderr }, args.join(' ')).toEqual({ code: 0, stderr: expect.stringMatching(note) });
+      expect(run(...args, '--quiet').stderr).toBe('');
+    }
+    for (const command of ['list', 'usage', 'verify', 'doctor']) {
+      expect(JSON.parse(run(command, '--json').stdout).pending, command).toMatchObject([
+        { workspace, begun: { kind: 'rollback', targets: [id] } },
+      ]);
+    }
+    expect(picture(workspace)).toEqual(half);
+    const next = run('checkpoint');
+    expect(next).toMatchObject({ code: 0, stdout: expect.stringMatching(/^\w{26}\n {2}/) });
+    expect(next.stderr).toMatch(
+      new RegExp(
+        `^turnback: warning: an interrupted rollback was finished first \\(workspace: ${workspace}, outcome: finished, written: \\d+, [^\\n]*\n$`,
+      ),
+    );
+    expect(picture(workspace)).toEqual(before);
+    expect(run('list').stderr).toBe('');
+  });
+
+  it('recover, and recover --abandon', async () => {
+    const { manager, workspace, store, checkpoint, before } = await damaged();
+    await interrupted(manager, workspace, checkpoint);
+    const run = (...args: string[]) => turnback([...args, '--store', store], { cwd: workspace });
+    const elsewhere = run('recover', store);
+    expect(elsewhere).toMatchObject({ code: 0, stdout: `Nothing was interrupted in ${store}.\n` });
+    expect(elsewhere.stderr).toContain(`turnback recover ${workspace}`);
+    const done = run('recover');
+    expect(done.code).toBe(0);
+    expect(done.stdout).toMatch(
+      /was finished\.\n {2}[\d,]+ paths written, 0 paths deleted now\nTo go back to before it was begun: turnback undo \w{26}\n$/,
+    );
+    expect(picture(workspace)).toEqual(before);
+    expect(run('recover', '--json')).toMatchObject({ code: 0, stdout: '{\n  "recovered": null\n}\n' });
+
+    write(workspace, DAMAGED);
+    await interrupted(manager, workspace, checkpoint);
+    const half = picture(workspace);
+    const given = run('recover', '--abandon');
+    expect(given.code).toBe(0);
+    expect(given.stdout).toMatch(/was given up; the tree stays as it is\.\nWhat it had not taken back yet:\nM d/);
+    expect(picture(workspace)).toEqual(half);
+  });
+});

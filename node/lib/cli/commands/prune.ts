@@ -1,0 +1,84 @@
+import type { KeepReason, PruneReport } from '../../types.js';
+import type { Command } from '../command.js';
+import { EXIT, UsageError } from '../exit.js';
+import { count, printable, size } from '../text.js';
+import { bytes, milliseconds, whole } from '../units.js';
+
+/** Why checkpoints stay, said of several. */
+const REASONS: Record<KeepReason, string> = {
+  pinned: 'pinned (turnback unpin)',
+  needed_by_rollback: 'needed to finish an interrupted rollback (turnback recover)',
+  keep_last: 'among the last ones of their directory',
+  keep_within: 'young enough',
+  asked_for: 'taken or labelled by somebody: only a rule of yours takes them',
+  newest: 'the newest of their directory',
+  fits: 'the store is small enough',
+  damaged: 'damaged: only turnback delete takes them',
+};
+
+function keptLines(kept: PruneReport['kept']): string[] {
+  const groups = new Map<KeepReason, string[]>();
+  for (const { checkpointId, reason } of kept) {
+    groups.set(reason, [...(groups.get(reason) ?? []), printable(checkpointId)]);
+  }
+  return [...groups].map(([reason, ids]) => `  ${ids.length.toLocaleString('en-US')} ${REASONS[reason] ?? reason}`);
+}
+
+export const prune: Command = {
+  name: 'prune',
+  summary: 'delete checkpoints by rules',
+  args: [],
+  options: {
+    'keep-last': { value: 'N', help: 'the last N of each directory stay' },
+    'keep-within': { value: 'TIME', help: 'what is not older stays: 12h, 7d, 2w' },
+    'max-bytes': { value: 'SIZE', help: 'then the oldest go until the store holds no more: 500M, 2G' },
+    'dry-run': { help: 'only show what would go' },
+  },
+  about: [
+    'What --keep-last or --keep-within covers stays, all others go. With --max-bytes alone the oldest go, until the store is small enough.',
+    'Pinned checkpoints always stay. Without a rule only old checkpoints of the guard and of rollbacks go: all but the last 50 of each',
+    'directory, and those older than 7 days. That happens by itself, too.',
+  ],
+  examples: ['turnback prune --keep-last 10 --dry-run', 'turnback prune --keep-within 7d --max-bytes 2G'],
+  async run({ value, has }, { store, output, signal }) {
+    const given = <T>(name: string, read: (option: string, text: string) => T): T | undefined => {
+      const text = value(name);
+      return text === undefined ? undefined : read(`--${name}`, text);
+    };
+    const dryRun = has('dry-run');
+    const rules = {
+      keepLast: given('keep-last', whole),
+      keepWithinMs: given('keep-within', milliseconds),
+      maxBytes: given('max-bytes', bytes),
+      dryRun,
+    };
+    if (rules.keepLast === 0 && rules.keepWithinMs === undefined && !dryRun) {
+      throw new UsageError(
+        '--keep-last 0 would delete every checkpoint that is not pinned',
+        'see what goes with --dry-run; then `turnback delete` takes several ids at once',
+      );
+    }
+    const manager = await store();
+    const progress = output.progress();
+    const report = await manager.prune(rules, { signal, onProgress: progress.onProgress }).finally(progress.end);
+    const { deleted, kept, freedBytes } = report;
+    const many = count(deleted.length, 'checkpoint');
+    output.answer(
+      report,
+      () => [
+        ...deleted,
+        deleted.length === 0
+          ? 'No checkpoint has to go.'
+          : dryRun
+            ? `${many} would go, and about ${size(freedBytes)} with ${deleted.length === 1 ? 'it' : 'them'} (nothing was deleted yet).`
+            : `${many} deleted, ${size(freedBytes)} freed.`,
+        ...(kept.length === 0
+          ? []
+          : [`${count(kept.length, 'checkpoint')} ${dryRun ? 'would stay' : kept.length === 1 ? 'stays' : 'stay'}:`]),
+        ...keptLines(kept),
+      ],
+      () => [...deleted],
+    );
+    return EXIT.done;
+  },
+};

@@ -1,0 +1,59 @@
+/** What was interrupted, for people: that it waits, and what became of it (C8). */
+import type { CheckpointManager } from '../manager.js';
+import type { PendingRestore, RecoveryReport } from '../types.js';
+import { changeLines, changeSummary, leftLines } from './lists.js';
+import type { Output } from './output.js';
+import { count, printable, when } from './text.js';
+
+/** For example `an interrupted rollback of /home/me/project (begun 2026-11-30 14:05:09)`. */
+export function pendingText({ workspace, begun }: PendingRestore): string {
+  const where = workspace === undefined ? '' : ` of ${printable(workspace)}`;
+  return begun === undefined
+    ? `an interrupted rollback${where} whose journal is damaged`
+    : `an interrupted ${begun.kind}${where} (begun ${when(begun.startedAt)})`;
+}
+
+/** How to go on. */
+export function pendingAdvice({ workspace, sandboxId }: PendingRestore): string {
+  const where = workspace === undefined ? `the directory of ${printable(sandboxId)}` : printable(workspace);
+  return `the next checkpoint or rollback there finishes it, or now: turnback recover ${where}`;
+}
+
+/** Says on stderr what waits; commands that only read do not act on it. */
+export async function notePending(manager: CheckpointManager, output: Output): Promise<readonly PendingRestore[]> {
+  const waiting = await manager.pending();
+  for (const one of waiting) output.note(`${pendingText(one)} waits; ${pendingAdvice(one)}`);
+  return waiting;
+}
+
+const ENDS: Record<RecoveryReport['outcome'], string> = {
+  finished: 'was finished',
+  root_missing: 'was given up, because the directory is gone; nothing was touched',
+  root_replaced: 'was given up, because another directory is in its place; nothing was touched',
+  damaged: 'was given up, because its journal is damaged; nothing was touched',
+  abandoned: 'was given up; the tree stays as it is',
+};
+
+/** What became of an interrupted restore. */
+export function recoveryLines(report: RecoveryReport): string[] {
+  const { outcome, begun, actions, journalPath } = report;
+  const what =
+    begun === undefined ? 'An interrupted rollback' : `The ${begun.kind} that was begun ${when(begun.startedAt)}`;
+  const lines = [`${what} in ${printable(report.workspace)} ${ENDS[outcome]}.`];
+  if (outcome === 'finished') {
+    lines.push(`  ${count(report.written, 'path')} written, ${count(report.deleted, 'path')} deleted now`);
+  }
+  if (outcome === 'abandoned' && actions.length > 0) {
+    lines.push('What it had not taken back yet:', ...changeLines(actions), changeSummary(actions));
+  }
+  if (journalPath !== undefined) lines.push(`  the damaged journal is kept: ${printable(journalPath)}`);
+  lines.push(...leftLines(report));
+  const undo = begun?.undoCheckpointId;
+  if (undo !== undefined) lines.push(`To go back to before it was begun: turnback undo ${undo}`);
+  return lines;
+}
+
+/** Whether nothing is left of it. */
+export function isRecovered({ outcome, kept, notRestorable }: RecoveryReport): boolean {
+  return (outcome === 'finished' || outcome === 'abandoned') && kept.length === 0 && notRestorable.length === 0;
+}

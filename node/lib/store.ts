@@ -1,0 +1,69 @@
+import { type Call, type Limits, long } from './call.js';
+import { TurnbackError } from './errors.js';
+import { unwrap } from './failure.js';
+import type { Logger } from './log.js';
+import type { Failure, NativeManager } from './native.js';
+
+/** @internal A store that is open, with the calls that run on it: what a manager is made of. */
+export class OpenStore {
+  readonly native: NativeManager;
+  readonly log: Logger;
+  readonly #running = new Set<Promise<unknown>>();
+  #closing: Promise<void> | undefined;
+
+  constructor(native: NativeManager, log: Logger) {
+    this.native = native;
+    this.log = log;
+  }
+
+  /** The store's directory. */
+  get path(): string {
+    return this.native.storePath.text;
+  }
+
+  /** @throws TurnbackError `POISONED` once it is closed */
+  usable(): void {
+    if (this.#closing === undefined) return;
+    throw new TurnbackError(
+      'POISONED',
+      'this CheckpointManager is closed: open a new one with CheckpointManager.open()',
+    );
+  }
+
+  /** A short call. */
+  async call<T>(start: () => Promise<T | Failure>): Promise<T> {
+    this.usable();
+    return unwrap(await this.#track(start()));
+  }
+
+  /** A long call. */
+  async long<T>(
+    what: string,
+    afterwards: Call<T>['afterwards'],
+    { signal, onProgress, deadlineMs }: Limits,
+    call: Pick<Call<T>, 'start' | 'takeBack' | 'lingerMs'>,
+  ): Promise<T> {
+    this.usable();
+    const track = (work: Promise<void>) => void this.#track(work);
+    return await long({ what, afterwards, log: this.log, track, ...call }, { signal, onProgress, deadlineMs });
+  }
+
+  /** Waits for what runs, then closes. May be called again. */
+  close(): Promise<void> {
+    this.#closing ??= this.#close();
+    return this.#closing;
+  }
+
+  async #close(): Promise<void> {
+    await Promise.allSettled(this.#running);
+    unwrap(await this.native.close());
+    this.log.debug({ store: this.path }, 'store closed');
+  }
+
+  #track<T>(running: Promise<T>): Promise<T> {
+    this.#running.add(running);
+    const done = () => this.#running.delete(running);
+    running.then(done, done);
+    return running;
+  }
+}
