@@ -31,13 +31,19 @@ for (const [name, turnback] of Object.entries({ native, wasm: policy })) {
     const guard = turnback.createGuard({ driver, enabled });
     const batch = { sandboxId: '01JZ4Q8M3N5P7R9T1V3X000001', turnId: '0d1c2b3a-4f5e-4a6b-8c7d-9e8f7a000001' };
     await guard.beforeBatch(batch);
+    const other = { ...batch, turnId: '0d1c2b3a-4f5e-4a6b-8c7d-9e8f7a000002' };
+    await guard.beforeBatch(other);
     const called = await nanoseconds(() => {
       for (let at = 0; at < BATCHES; at += 1) guard.beforeBatch(batch);
     });
     const awaited = await nanoseconds(async () => {
       for (let at = 0; at < BATCHES; at += 1) await guard.beforeBatch(batch);
     });
+    const inTurns = await nanoseconds(() => {
+      for (let at = 0; at < BATCHES; at += 1) guard.beforeBatch(at % 2 === 0 ? batch : other);
+    });
     const { outcome } = await guard.beforeBatch(batch);
-    console.log(`${name}, ${how}: ${outcome}; ${called[4]} ns a call, ${awaited[4]} ns awaited (best ${called[0]})`);
+    const times = `${called[4]} ns a call, ${awaited[4]} ns awaited, ${inTurns[4]} ns two turns by turns (best ${called[0]})`;
+    console.log(`${name}, ${how}: ${outcome}; ${times}`);
   }
 }
