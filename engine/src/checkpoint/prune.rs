@@ -13,7 +13,7 @@ use super::create::now;
 use super::journal_file::{needed, refuse_if_needed};
 use super::manager::{Inner, Manager, STORE_PATIENCE};
 use crate::context::Context;
-use crate::error::{Error, Result};
+use crate::error::{Code, Error, Result};
 use crate::store::{
     Collector, Damaged, Hooks, Marked, Marks, OnFull, Patience, Published, Removed, needed_bytes,
     removed_since,
@@ -175,30 +175,36 @@ impl Inner {
         ctx: &Context,
         mut write: impl FnMut() -> Result<T>,
     ) -> Result<T> {
+        let mut done = write();
         for _ in 1..ATTEMPTS {
-            match write() {
+            match done {
                 Err(error) if self.budget.on_full() == OnFull::Prune && needed_bytes(&error).is_some() => {
                     self.make_room(error, protected, ctx)?;
+                    done = write();
+                    self.budget.forget_promise();
                 }
-                done => return done,
+                _ => break,
             }
         }
-        write()
+        done
     }
 
-    /// Removes the oldest automatic checkpoints until what failed with `full` fits.
+    /// Removes the oldest automatic checkpoints until what failed with `full` fits, and promises the room to this thread.
     fn make_room(&self, full: Error, protected: &BTreeSet<CheckpointId>, ctx: &Context) -> Result<()> {
         let cap = self.budget.cap();
-        let Some(target) = needed_bytes(&full).and_then(|needed| cap.checked_sub(needed)) else {
-            return Err(full);
-        };
+        let needed = needed_bytes(&full).unwrap_or(u64::MAX);
+        let Some(target) = cap.checked_sub(needed) else { return Err(full) };
         let collector = self.collector(Patience::Wait(STORE_PATIENCE), ctx)?;
         let started = Instant::now();
         loop {
             let held = self.budget.held()?;
             let now_held = held.settled.saturating_add(held.taken);
             if now_held <= target {
-                return Ok(());
+                match self.budget.promise(needed) {
+                    // Somebody was faster.
+                    Err(error) if error.code() == Code::StoreFull => continue,
+                    other => return other,
+                }
             }
             if removed_since(self.layout())? > 0 {
                 // What the default retention left.

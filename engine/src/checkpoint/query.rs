@@ -156,6 +156,8 @@ impl Manager {
                 }
             },
         };
+        // After the list: what is published meanwhile brings a pack of its own.
+        inner.packs.refresh()?;
         let mut report = verify(inner.layout(), &inner.packs, &inner.catalog, &checkpoints, ctx)?;
         report.checked += damaged.len() as u64;
         report.damaged.extend(damaged);
@@ -180,6 +182,7 @@ impl Manager {
         let root = inner.layout().root();
         let store_bytes = disk_usage(root)?;
         let (all, _) = inner.catalog.all()?;
+        inner.packs.refresh()?;
         Ok(UsageReport {
             store_bytes,
             max_bytes: inner.budget.cap(),

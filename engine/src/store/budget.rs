@@ -6,6 +6,7 @@ use std::fs::File;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
+use std::thread::ThreadId;
 use std::time::{Duration, SystemTime};
 
 use rustix::fs::FlockOperation;
@@ -53,6 +54,8 @@ pub struct Budget {
     on_full: OnFull,
     /// Sizes of checkpoints' directories, as long as those do not change.
     sizes: Mutex<HashMap<String, (Stamp, u64)>>,
+    /// Room that was made for what a thread is about to write.
+    promised: Mutex<HashMap<ThreadId, Reservation>>,
 }
 
 /// What counts against a cap.
@@ -98,7 +101,7 @@ impl Budget {
             Some(cap) => cap,
             None => default_cap(layout.root())?,
         };
-        Ok(Self { layout, cap, on_full, sizes: Mutex::default() })
+        Ok(Self { layout, cap, on_full, sizes: Mutex::default(), promised: Mutex::default() })
     }
 
     /// The most bytes that the store may hold.
@@ -129,6 +132,33 @@ impl Budget {
     #[must_use]
     pub fn room(&self, name: String) -> Room<'_> {
         Room { budget: self, name, taken: Mutex::new(None) }
+    }
+
+    /// Takes room for what this thread writes next, so that nobody is faster: the first [`Room`] in which it needs some begins with it.
+    ///
+    /// # Errors
+    /// As [`Room::need`].
+    pub fn promise(&self, bytes: u64) -> Result<()> {
+        let room = self.room(files::random_name()?);
+        room.need(bytes)?;
+        let taken = room.taken.lock().unwrap_or_else(PoisonError::into_inner).take();
+        if let Some(reservation) = taken {
+            self.promises().insert(std::thread::current().id(), reservation);
+        }
+        Ok(())
+    }
+
+    /// Gives back what was promised to this thread and not used.
+    pub fn forget_promise(&self) {
+        self.promises().remove(&std::thread::current().id());
+    }
+
+    fn reservation(&self, name: &str, bytes: u64) -> PathBuf {
+        self.layout.tmp().join(format!("{PREFIX}{name}-{bytes}"))
+    }
+
+    fn promises(&self) -> std::sync::MutexGuard<'_, HashMap<ThreadId, Reservation>> {
+        self.promised.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn alone(&self) -> Result<FileLock> {
@@ -228,6 +258,15 @@ impl Room<'_> {
         }
         let budget = self.budget;
         let _alone = budget.alone()?;
+        if taken.is_none()
+            && let Some(mut promised) = budget.promises().remove(&std::thread::current().id())
+        {
+            promised.become_of(budget, &self.name, promised.bytes)?;
+            *taken = Some(promised);
+        }
+        if taken.as_ref().is_some_and(|t| t.bytes >= total) {
+            return Ok(());
+        }
         let survey = budget.survey()?;
         let others = survey.rooms.iter().filter(|room| room.name != self.name);
         let held = others.clone().fold(survey.settled, |sum, room| sum.saturating_add(room.counts()));
@@ -253,26 +292,13 @@ impl Room<'_> {
             )
             .at(budget.layout.root()));
         }
-        let path = budget.layout.tmp().join(format!("{PREFIX}{}-{bytes}", self.name));
         match &mut *taken {
-            Some(reservation) => {
-                std::fs::rename(&reservation.path, &path)
-                    .map_err(|e| Error::io("taking room in the store", e).at(&path))?;
-                reservation.path = path;
-                reservation.bytes = bytes;
-            }
+            Some(reservation) => reservation.become_of(budget, &self.name, bytes),
             none => {
-                let file = files::create_file(&path)?;
-                let locked = rustix::fs::flock(&file, FlockOperation::NonBlockingLockExclusive);
-                let reservation = Reservation { path, _file: file, bytes };
-                if let Err(errno) = locked {
-                    files::remove_leftover(&reservation.path);
-                    return Err(Error::io("taking room in the store", errno));
-                }
-                *none = Some(reservation);
+                *none = Some(Reservation::new(budget, &self.name, bytes)?);
+                Ok(())
             }
         }
-        Ok(())
     }
 
     /// How many bytes were taken.
@@ -300,11 +326,37 @@ impl Room<'_> {
     }
 }
 
-impl Drop for Room<'_> {
-    fn drop(&mut self) {
-        if let Some(reservation) = self.taken.get_mut().unwrap_or_else(PoisonError::into_inner) {
-            files::remove_leftover(&reservation.path);
+impl Reservation {
+    fn new(budget: &Budget, name: &str, bytes: u64) -> Result<Self> {
+        let path = budget.reservation(name, bytes);
+        let file = files::create_file(&path)?;
+        let locked = rustix::fs::flock(&file, FlockOperation::NonBlockingLockExclusive);
+        let reservation = Self { path, _file: file, bytes };
+        locked.map(|()| reservation).map_err(|errno| Error::io("taking room in the store", errno))
+    }
+
+    /// Gives it another owner or another size. The budget's lock must be held.
+    fn become_of(&mut self, budget: &Budget, name: &str, bytes: u64) -> Result<()> {
+        let path = budget.reservation(name, bytes);
+        match std::fs::rename(&self.path, &path) {
+            Ok(()) => {
+                self.path = path;
+                self.bytes = bytes;
+                Ok(())
+            }
+            // Swept while no lock of the store was held.
+            Err(e) if e.kind() == std::io::ErrorKind::NotFound => {
+                *self = Self::new(budget, name, bytes)?;
+                Ok(())
+            }
+            Err(e) => Err(Error::io("taking room in the store", e).at(&path)),
         }
+    }
+}
+
+impl Drop for Reservation {
+    fn drop(&mut self) {
+        files::remove_leftover(&self.path);
     }
 }
 

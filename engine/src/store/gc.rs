@@ -15,7 +15,7 @@ use super::catalog::{Catalog, Published};
 use super::layout::Layout;
 use super::lock::{FileLock, LockKind, Patience, StoreAlone, own_store, share_store};
 use super::pack_set::PackSet;
-use super::reach::{Owner, Reach};
+use super::reach::{Owner, Reach, STAYS};
 use super::shrink::{Leftover, Shrink};
 use super::usage::disk_usage;
 use super::{files, grave, keep};
@@ -133,6 +133,8 @@ impl<'a> Collector<'a> {
     pub fn mark(&self, order: &[CheckpointId]) -> Result<Marked<'a>> {
         let _shared = self.share()?;
         let (all, broken) = self.catalog.all()?;
+        // After the list: what is published meanwhile brings a pack of its own.
+        self.packs.refresh()?;
         let mut marked = Marked {
             reach: Reach::first(self.packs, self.ctx),
             order: order.to_vec(),
@@ -249,13 +251,16 @@ impl<'a> Collector<'a> {
             {
                 let Some(_alone) = self.own_up_to_date(marked)? else { continue };
                 let ids: Vec<_> = doomed.iter().take(UNLISTED).copied().collect();
-                for &id in &ids {
+                let gone_before = count.saturating_sub(doomed.len());
+                for (place, &id) in ids.iter().enumerate() {
+                    // Those behind it in the order are listed still: what they need has to be there should this end here (P1).
+                    let gone = gone_before + place + 1;
                     let directory = self.layout.checkpoint(id);
                     let packs = self.packs.all();
                     let own = packs.iter().filter(|pack| pack.path.starts_with(&directory));
                     let mut objects = own.flat_map(|pack| pack.all());
                     // It lives on under a name of its own as long as others need any of it.
-                    if objects.any(|entry| is_blocked || marked.is_live(count, &entry.hash)) {
+                    if objects.any(|entry| is_blocked || marked.is_live(gone, &entry.hash)) {
                         keep::keep(self.layout, id)?;
                     }
                 }
@@ -420,12 +425,18 @@ impl<'a> Collector<'a> {
 
     /// Counts what was published since. The store's lock must be held.
     fn catch_up(&self, marked: &mut Marked<'_>, ctx: &Context) -> Result<()> {
+        let mut has_new = false;
         for id in self.catalog.ids()? {
             if marked.known.insert(id)
                 && let Some(published) = self.catalog.get(id)?
             {
-                marked.reach.begin(&published, 0);
+                marked.reach.begin(&published, STAYS);
+                has_new = true;
             }
+        }
+        if has_new {
+            // Its pack came after the last look.
+            self.packs.refresh()?;
         }
         marked.reach.finish(ctx)
     }

@@ -18,6 +18,9 @@ pub(super) enum Owner {
     Shared,
 }
 
+/// The place of checkpoints that stay, where it is told what goes with which.
+pub(super) const STAYS: usize = 0;
+
 /// Every reachable object with its owner. Each manifest is read at most twice: by its first owner, and when it turns out to be shared.
 pub(super) struct Reach<'a> {
     packs: &'a PackSet,
@@ -39,7 +42,7 @@ impl<'a> Reach<'a> {
         Self { packs, ctx, owners: HashMap::new(), first_only: false, todo: Vec::new() }
     }
 
-    /// Tells who reaches an object first. Checkpoints are added in the opposite of the order in which they would go: then the first one
+    /// Tells who reaches an object first; those that stay, at place [`STAYS`], count before all others whenever they come. Checkpoints are added in the opposite of the order in which they would go: then the first one
     /// is the one whose deletion frees the object.
     pub(super) fn first(packs: &'a PackSet, ctx: &'a Context) -> Self {
         Self { first_only: true, ..Self::new(packs, ctx) }
@@ -92,6 +95,11 @@ impl<'a> Reach<'a> {
         match self.owners.get_mut(&hash) {
             None => {
                 self.owners.insert(hash, Owner::One(place));
+                true
+            }
+            // Somebody who stays has come to need what was to go, and everything behind it.
+            Some(owner @ Owner::One(1..)) if self.first_only && place == STAYS => {
+                *owner = Owner::One(STAYS);
                 true
             }
             Some(owner @ Owner::One(_)) if !self.first_only && *owner != Owner::One(place) => {

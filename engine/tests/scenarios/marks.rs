@@ -1,0 +1,49 @@
+//! Labels and pins of checkpoints that are there already (C1, C9, input 36).
+
+use turnback_core::CheckpointId;
+use turnback_engine::{Code, MAX_LABEL_BYTES};
+
+use crate::common::place::{Place, code, open, request};
+
+fn marks(place: &Place, id: CheckpointId) -> (Option<String>, bool) {
+    let listed = open(&place.store()).unwrap().list(None).unwrap();
+    let one = listed.checkpoints.into_iter().find(|c| c.checkpoint.checkpoint_id == id).unwrap();
+    (one.label, one.pinned)
+}
+
+#[test]
+fn a_label_is_data() {
+    let place = Place::default();
+    let id = place.create().checkpoint_id;
+    let record =
+        std::fs::read(place.store().join("checkpoints").join(id.to_string()).join("record")).unwrap();
+    for label in ["a\nb", "{\"pinned\":true}", "# /* -- */", "\u{202e}x\u{1b}[31m", "", &"é".repeat(100)] {
+        place.manager.set_label(id, Some(label)).unwrap();
+        assert_eq!(marks(&place, id), (Some(label.to_owned()), false));
+    }
+    let long = "x".repeat(MAX_LABEL_BYTES + 1);
+    assert_eq!(code(place.manager.set_label(id, Some(&long))), Code::InvalidArgument);
+    let mut asked = request();
+    asked.label = Some(long);
+    assert_eq!(code(place.try_create(asked)), Code::InvalidArgument);
+    place.manager.set_pinned(id, true).unwrap();
+    assert_eq!(marks(&place, id), (Some("é".repeat(100)), true), "one does not undo the other");
+    place.manager.set_label(id, None).unwrap();
+    assert_eq!(marks(&place, id), (None, true));
+    place.manager.set_pinned(id, false).unwrap();
+    assert_eq!(marks(&place, id), (None, false));
+    place.manager.set_pinned(id, false).unwrap();
+    let now = std::fs::read(place.store().join("checkpoints").join(id.to_string()).join("record")).unwrap();
+    assert_eq!(now, record, "the record never changes");
+    place.verify_is_clean();
+    place.tmp_is_empty();
+}
+
+#[test]
+fn unknown_ids() {
+    let place = Place::default();
+    place.create();
+    let unknown = CheckpointId::from_bytes([1; 16]);
+    assert_eq!(code(place.manager.set_label(unknown, Some("x"))), Code::NotFound);
+    assert_eq!(code(place.manager.set_pinned(unknown, true)), Code::NotFound);
+}

@@ -1,0 +1,264 @@
+//! Pruning by rules (C9), in steps while others work (C10, P8, input 55, F17), and beside damage.
+
+use std::fs;
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use turnback_core::{CheckpointId, KeepReason, MillisSpan};
+use turnback_engine::store::{Layout, Patience, share_store};
+use turnback_engine::{Code, Context, PruneReport, PruneRequest};
+
+use crate::common::place::{Place, code, files_beneath, noise, open, request};
+use crate::common::process::{child, task};
+
+fn du(path: &Path) -> u64 {
+    let output = Command::new("du").args(["-s", "-B1"]).arg(path).output().unwrap();
+    String::from_utf8(output.stdout).unwrap().split_whitespace().next().unwrap().parse().unwrap()
+}
+
+fn prune(place: &Place, request: PruneRequest) -> PruneReport {
+    place.manager.prune(request, &Context::default()).unwrap()
+}
+
+fn last(n: usize) -> PruneRequest {
+    PruneRequest { keep_last: Some(n), ..PruneRequest::default() }
+}
+
+/// Checkpoints that hold `bytes` each, of which nothing is shared.
+fn filled(place: &Place, count: u64, bytes: usize) -> Vec<CheckpointId> {
+    let made = (0..count).map(|round| {
+        place.write("file", noise(round, bytes));
+        place.create().checkpoint_id
+    });
+    made.collect()
+}
+
+fn why(report: &PruneReport, id: CheckpointId) -> Option<&'static str> {
+    report.kept.iter().find(|k| k.0 == id.to_string()).map(|k| k.1.as_str())
+}
+
+#[test]
+fn the_last_ones_and_what_is_pinned() {
+    let place = Place::default();
+    place.write("shared", noise(99, 100_000));
+    let made = filled(&place, 6, 40_000);
+    place.manager.set_pinned(made[1], true).unwrap();
+    let dry = prune(&place, PruneRequest { dry_run: true, ..last(2) });
+    assert_eq!(place.ids(), made, "a dry run takes nothing");
+    let before = du(&place.store());
+    let report = prune(&place, last(2));
+    assert_eq!(report.deleted, [made[0], made[2], made[3]]);
+    assert_eq!((dry.deleted, dry.kept), (report.deleted.clone(), report.kept.clone()));
+    assert_eq!(place.ids(), [made[1], made[4], made[5]]);
+    assert_eq!(why(&report, made[1]), Some("pinned"));
+    assert_eq!(why(&report, made[5]), Some("keep_last"));
+    // C9, F40: what is said to be freed is what the disk got back, and more than what the files held.
+    let freed = before - du(&place.store());
+    assert_eq!(report.freed_bytes, freed);
+    assert!(freed >= 3 * 40_000, "{freed}");
+    assert!(dry.freed_bytes >= 3 * 40_000 && dry.freed_bytes <= freed + 16_384, "{}", dry.freed_bytes);
+    assert_eq!(place.read(made[1], "file"), noise(1, 40_000));
+    assert_eq!(place.read(made[5], "shared"), noise(99, 100_000), "it was in the pack of the first");
+    place.verify_is_clean();
+    place.tmp_is_empty();
+
+    let all = prune(&place, last(0));
+    assert_eq!(all.deleted, [made[4], made[5]], "a pin holds whatever the rules");
+    assert!(place.manager.delete(made[1]).unwrap(), "and not against a deletion by name");
+    assert_eq!(files_beneath(&place.store().join("packs")), Vec::<std::path::PathBuf>::new());
+}
+
+#[test]
+fn by_age() {
+    let place = Place::default();
+    let made = filled(&place, 3, 100);
+    let within =
+        |ms| PruneRequest { keep_within: Some(MillisSpan::from_millis(ms)), ..PruneRequest::default() };
+    assert_eq!(prune(&place, within(86_400_000)).deleted, []);
+    let later = made[2].created_at();
+    // Nothing is younger than no time at all once the clock has moved on.
+    while turnback_now() <= later.as_u64() + 1 {}
+    let report = prune(&place, PruneRequest { keep_last: Some(1), ..within(0) });
+    assert_eq!(report.deleted, made[..2]);
+}
+
+fn turnback_now() -> u64 {
+    let since = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap();
+    u64::try_from(since.as_millis()).unwrap()
+}
+
+#[test]
+fn until_the_store_is_small_enough() {
+    let place = Place::default();
+    let made = filled(&place, 8, 200_000);
+    let held = place.manager.usage().unwrap().store_bytes;
+    let report = prune(&place, PruneRequest { max_bytes: Some(held), ..PruneRequest::default() });
+    assert_eq!(report.deleted, []);
+    assert!(report.kept.iter().all(|k| k.1 == KeepReason::Fits));
+    let report = prune(&place, PruneRequest { max_bytes: Some(held - 500_000), ..PruneRequest::default() });
+    assert_eq!(report.deleted, made[..3], "the oldest, and no more than has to");
+    assert!(place.manager.usage().unwrap().store_bytes <= held - 500_000);
+    place.verify_is_clean();
+}
+
+#[test]
+fn nothing_is_freed_beside_damage() {
+    let place = Place::default();
+    let made = filled(&place, 4, 10_000);
+    let record = place.store().join("checkpoints").join(made[2].to_string()).join("record");
+    let sound = fs::read(&record).unwrap();
+    fs::write(&record, "nonsense").unwrap();
+    let manager = open(&place.store()).unwrap();
+    let files = place.store_files();
+    for dry_run in [true, false] {
+        let request = PruneRequest { dry_run, ..last(1) };
+        assert_eq!(code(manager.prune(request, &Context::default())), Code::Corrupt);
+        assert_eq!(place.store_files(), files);
+    }
+    // What takes nothing says what is damaged.
+    let report = manager.prune(last(100), &Context::default()).unwrap();
+    assert_eq!(why(&report, made[2]), Some("damaged"));
+    assert!(manager.delete(made[2]).unwrap());
+    assert_eq!(manager.prune(last(1), &Context::default()).unwrap().deleted, [made[0], made[1]]);
+    place.verify_is_clean();
+    drop(sound);
+}
+
+#[test]
+fn readers_are_waited_for_and_nothing_is_half_done() {
+    let place = Place::default();
+    let made = filled(&place, 3, 10_000);
+    let layout = Layout::new(fs::canonicalize(place.store()).unwrap());
+    let reader = share_store(&layout, Patience::Try, &Context::default()).unwrap();
+    // What is needed is found out beside them (C10) …
+    assert_eq!(prune(&place, PruneRequest { dry_run: true, ..last(1) }).deleted, made[..2]);
+    // … but nothing that they may need goes.
+    let soon = Context { deadline: Some(Instant::now() + Duration::from_millis(60)), ..Context::default() };
+    assert_eq!(code(place.manager.prune(last(1), &soon)), Code::TimedOut);
+    assert_eq!(place.ids(), made);
+    place.tmp_is_empty();
+    // Who comes is let in while somebody waits for the store.
+    place.create();
+    drop(reader);
+    assert_eq!(prune(&place, last(1)).deleted, made);
+}
+
+#[test]
+fn eight_processes_create_prune_and_delete() {
+    // P8: no object goes that somebody needs, published or being written.
+    let place = Place::in_memory();
+    for i in 0..40u64 {
+        place.write(&format!("d{}/f{i}", i % 4), noise(i, 2000));
+    }
+    let tasks = ["creates", "creates", "creates", "creates", "prunes", "prunes", "deletes", "deletes"];
+    let children: Vec<Child> = tasks
+        .iter()
+        .map(|task| {
+            let name = format!("prune::{task}");
+            child(&name, place.dir.path()).stdout(Stdio::null()).spawn().unwrap()
+        })
+        .collect();
+    for mut child in children {
+        assert!(child.wait().unwrap().success());
+    }
+    place.verify_is_clean();
+    place.tmp_is_empty();
+    prune(&place, last(3));
+    let again = prune(&place, last(3));
+    assert_eq!((again.deleted.len(), again.freed_bytes), (0, 0), "no garbage is left");
+    place.verify_is_clean();
+}
+
+fn each_workspace(directory: &Path) -> std::path::PathBuf {
+    directory.join(format!("w-{}", std::process::id()))
+}
+
+#[test]
+#[ignore = "run by its parent in a process of its own"]
+fn creates() {
+    let Some(directory) = task() else { return };
+    let manager = open(&directory.join("s")).unwrap();
+    let own = each_workspace(&directory);
+    fs::create_dir(&own).unwrap();
+    for round in 0..25u64 {
+        // Contents come and go and come again, also those that others had: dead objects are revived.
+        fs::write(own.join("a"), noise(round % 5, 9000)).unwrap();
+        fs::write(own.join("b"), noise(1000 + u64::from(std::process::id()) + round, 5000)).unwrap();
+        let made = manager.create(&own, request(), &Context::default()).unwrap();
+        if let Ok(bytes) = manager.read_file(made.checkpoint_id, &crate::common::place::rel("a")) {
+            assert_eq!(bytes, noise(round % 5, 9000));
+        }
+    }
+}
+
+#[test]
+#[ignore = "run by its parent in a process of its own"]
+fn prunes() {
+    let Some(directory) = task() else { return };
+    let manager = open(&directory.join("s")).unwrap();
+    for round in 0..20 {
+        manager.prune(last(1 + round % 3), &Context::default()).unwrap();
+    }
+}
+
+#[test]
+#[ignore = "run by its parent in a process of its own"]
+fn deletes() {
+    let Some(directory) = task() else { return };
+    let manager = open(&directory.join("s")).unwrap();
+    for _ in 0..20 {
+        let ids = manager.list(None).unwrap().checkpoints;
+        if let Some(middle) = ids.get(ids.len() / 2) {
+            manager.delete(middle.checkpoint.checkpoint_id).unwrap();
+        }
+    }
+}
+
+#[test]
+fn a_killed_one_is_finished_by_the_next() {
+    let place = Place::in_memory();
+    let secret = noise(4711, 30_000);
+    for round in 0..24u64 {
+        place.write("shared", noise(round, 20_000));
+        place.write("secret", &secret);
+        place.create();
+        fs::remove_file(place.at("secret")).unwrap();
+        for n in 0..3 {
+            place.write("other", noise(round * 10 + n, 3000));
+            place.create();
+        }
+        let mut process =
+            child("prune::keeps_the_last", place.dir.path()).stdout(Stdio::null()).spawn().unwrap();
+        let started = place.dir.path().join("started");
+        while !started.exists() {
+            std::hint::spin_loop();
+        }
+        let until = Instant::now() + Duration::from_micros(round * 331 % 6000);
+        while Instant::now() < until {
+            std::hint::spin_loop();
+        }
+        process.kill().unwrap();
+        process.wait().unwrap();
+        fs::remove_file(&started).unwrap();
+        let manager = open(&place.store()).unwrap();
+        place.tmp_is_empty();
+        assert_eq!(manager.verify(None, &Context::default()).unwrap().damaged, [], "round {round}");
+        manager.prune(last(1), &Context::default()).unwrap();
+        assert_eq!(manager.verify(None, &Context::default()).unwrap().damaged, [], "round {round}");
+        let needle = &secret[10_000..10_064];
+        for path in files_beneath(&place.store()).iter().filter(|p| p.is_file()) {
+            let bytes = fs::read(path).unwrap();
+            assert!(!bytes.windows(64).any(|w| w == needle), "round {round}: {}", path.display());
+        }
+    }
+}
+
+#[test]
+#[ignore = "run by its parent in a process of its own"]
+fn keeps_the_last() {
+    let Some(directory) = task() else { return };
+    let manager = open(&directory.join("s")).unwrap();
+    fs::write(directory.join("started"), "").unwrap();
+    manager.prune(last(1), &Context::default()).unwrap();
+}
