@@ -141,7 +141,8 @@ fn modes_owners_attributes_targets_and_pipes() {
 #[test]
 fn types_change_both_ways() {
     // Every kind to every other kind and back.
-    let kinds: [(&str, fn(&Place)); 5] = [
+    type Make = fn(&Place);
+    let kinds: [(&str, Make); 5] = [
         ("nothing", |_| {}),
         ("file", |p| p.write("p", "1")),
         ("directory", |p| p.write("p/d/x", "1")),

@@ -54,7 +54,7 @@ impl<'a> Descent<'a> {
                 Ok(Step::Done(if whole { self.take(&of, it) } else { self.conflict(&of, it) }))
             }
             [Some(_), Some(_), _] | [Some(_), _, Some(_)] | [_, Some(_), Some(_)] => {
-                Ok(Step::Enter(it, zone, scope))
+                Ok(Step::Enter(Box::new(it), zone, scope))
             }
             _ => Ok(Step::Done(self.leaf(&of, it))),
         }
@@ -91,7 +91,7 @@ impl<'a> Descent<'a> {
             return Step::Done(it.ours);
         }
         if all.iter().any(|entry| manifest(entry.as_ref()).is_some()) {
-            return Step::Enter(it, zone, scope);
+            return Step::Enter(Box::new(it), zone, scope);
         }
         Step::Done(it.ours)
     }

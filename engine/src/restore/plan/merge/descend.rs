@@ -74,7 +74,7 @@ pub(super) struct Found {
 /// What a name needs.
 pub(super) enum Step<'a> {
     Done(Option<Entry>),
-    Enter(Triple, Zone, Scope<'a>),
+    Enter(Box<Triple>, Zone, Scope<'a>),
 }
 
 pub(super) fn descend(
@@ -140,7 +140,7 @@ impl<'a> Descent<'a> {
                 match self.decide(triple.clone(), zone, &scope)? {
                     Step::Done(merged) => self.add(&triple, merged),
                     Step::Enter(own, zone, scope) => match self.read(&own) {
-                        Ok(triples) => self.enter(own, zone, scope, triples),
+                        Ok(triples) => self.enter(*own, zone, scope, triples),
                         Err(error) if error.code() == Code::Corrupt => {
                             // Nothing is written or deleted for a damaged directory.
                             scope.below().into_iter().for_each(|number| self.asked.meet(number));
