@@ -42,7 +42,7 @@ describe('C8: an interrupted rollback', () => {
       cause: 'enough',
       details: { pending: true, undoCheckpointId: expect.any(String) },
     });
-    expect(error.message).toMatch(/was cancelled; what it did so far stays, .*recover\(\) or abandon\(\)/);
+    expect(error.message).toMatch(/was cancelled; what it did so far stays, .*recover\(\), abandon\(\)/);
     const [waiting, ...others] = await manager.pending();
     expect(others).toEqual([]);
     expect(waiting).toMatchObject({
@@ -222,6 +222,36 @@ describe('a process that is killed in the middle of a rollback', () => {
     );
     expect(picture(workspace)).toEqual(before);
     expect(run('list').stderr).toBe('');
+  });
+
+  it('--deadline: 1, TIMED_OUT, how to go on and how to go back; undo does go back', async () => {
+    const { manager, workspace, store, checkpoint } = await damaged();
+    const run = (...args: string[]) => turnback([...args, '--store', store], { cwd: workspace });
+    // Between a deadline that comes before the first write and one that comes after the end.
+    let [short, long] = [1, 60_000];
+    let stopped = '';
+    for (;;) {
+      const deadline = Math.max(1, Math.round((short + long) / 2));
+      const { code, stderr } = run('rollback', checkpoint.checkpointId, '--deadline', `${deadline}ms`);
+      if (code === 1) expect(stderr).toMatch(/^turnback: TIMED_OUT: [^\n]+\n$/);
+      if ((await manager.pending()).length > 0) {
+        stopped = stderr;
+        break;
+      }
+      if (code === 0) long = deadline;
+      else short = deadline;
+      write(workspace, DAMAGED);
+      if (long - short < 2) [short, long] = [1, 60_000];
+    }
+    expect(stopped).toMatch(/`turnback recover`/);
+    const undo = /to take back what it did: turnback undo (\w{26})\n$/.exec(stopped)?.[1] ?? '';
+    const undone = run('undo', undo);
+    expect(undone).toMatchObject({
+      code: 0,
+      stderr: expect.stringContaining('warning: an interrupted rollback was finished first'),
+    });
+    const names = Object.keys(MANY);
+    expect(names.filter((name) => readFileSync(join(workspace, name), 'utf8') !== 'damaged\n')).toEqual([]);
   });
 
   it('recover, and recover --abandon', async () => {

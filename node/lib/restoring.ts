@@ -22,7 +22,7 @@ const UNCHANGED = 'nothing was changed';
 /** What became of a restore that was given up. */
 function perhapsInPart(engines: TurnbackError | undefined): string {
   const rest =
-    'what it did so far stays, and the next call that writes to the workspace finishes it: run it again, or call recover() or abandon()';
+    'what it did so far stays, and the next call that writes to the workspace finishes it: run it again, or `turnback recover` (recover(), abandon())';
   if (engines === undefined) return `if it had begun to write, ${rest}`;
   return engines.details.pending === true ? rest : UNCHANGED;
 }
