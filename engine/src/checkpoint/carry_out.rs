@@ -17,6 +17,7 @@ use crate::recovery::RestoreKind;
 use crate::restore::journal::{Head, RootThen, encode, encode_plan};
 use crate::restore::{
     Applied, ApplyOptions, GitMode, Plan, Root, RootMade, Stopped, Target, apply, needs_area, precheck,
+    sync_before,
 };
 use crate::store::{Durability, Identity, Room, remove_tree};
 
@@ -115,6 +116,9 @@ impl Inner {
 
     fn carry_out_all(&self, job: &Job<'_>, objects: &dyn Objects, ctx: &Context) -> Result<Carried> {
         ctx.check()?;
+        if let (Durability::Power, Some(root)) = (self.durability, job.root) {
+            sync_before(&job.workspace.root(root)?, job.plan, self.pool()?, ctx)?;
+        }
         let stage = self.stage_name(job)?;
         let head = self.head(job, &stage)?;
         let rewrite = |head: &Head| self.write_journal(job.workspace, head, &job.journal);
@@ -174,7 +178,10 @@ impl Inner {
                 None => RootThen::Missing,
                 Some(root) => root_then(identity(root)?),
             },
-            in_place_of: job.in_place_of.map(|identity| (identity.ino, born(identity))),
+            in_place_of: job
+                .in_place_of
+                .filter(|_| job.root.is_none())
+                .map(|identity| (identity.ino, born(identity))),
             git: job.git,
             paths: job.paths.clone(),
             stage: stage.to_vec(),

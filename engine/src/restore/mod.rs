@@ -10,8 +10,8 @@ pub mod journal;
 mod plan;
 mod stage;
 
-pub(crate) use apply::precheck;
 pub use apply::{Applied, ApplyOptions, RootMade, Stopped, Target, apply};
+pub(crate) use apply::{precheck, sync_before};
 pub(crate) use beneath::{Dir, Refused, settle_directory, settle_link, settle_new};
 pub use beneath::{Resolver, Root};
 pub use plan::{GitMode, Manifests, MergeOptions, Merged, OnConflict, Plan, PlanOptions, Sides, merge, plan};

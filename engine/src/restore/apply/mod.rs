@@ -6,6 +6,7 @@ mod place;
 mod precheck;
 mod remove;
 mod run;
+mod settled;
 mod verify;
 
 use std::os::fd::BorrowedFd;
@@ -21,6 +22,7 @@ use crate::error::{Code, Error, Result};
 use crate::model::{Objects, RelPath, Uncovered};
 pub(crate) use precheck::precheck;
 pub(in crate::restore) use run::is_as_seen;
+pub(crate) use settled::sync_before;
 
 /// Where to restore to.
 #[derive(Debug, Clone, Copy)]

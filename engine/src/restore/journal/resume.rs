@@ -48,7 +48,14 @@ pub(crate) fn resume(
     ctx: &Context,
 ) -> Result<Resumed> {
     let paths = plan.dir_paths();
-    let mut rest = Rest { root, paths: &paths, now: Vec::new(), dirs: Vec::new(), foreign: Vec::new() };
+    let mut rest = Rest {
+        root,
+        paths: &paths,
+        fresh: plan.fresh,
+        now: Vec::new(),
+        dirs: Vec::new(),
+        foreign: Vec::new(),
+    };
     let mut numbers: Vec<Option<usize>> = Vec::with_capacity(plan.dirs.len());
     for (number, dir) in plan.dirs.iter().enumerate() {
         ctx.check()?;
@@ -151,6 +158,12 @@ fn metadata(before: &Meta, after: &Meta, stat: &Stat) -> Role {
     Role::Keep { before: now, after }
 }
 
+/// A directory as we make it, before its own metadata is set.
+fn as_made(stat: &Stat) -> Meta {
+    let now = meta_of(stat, None);
+    Meta { mode: 0o700, uid: rustix::process::geteuid().as_raw(), ..now }
+}
+
 /// Whether [`metadata`] found somebody else's.
 fn has_other_metadata(planned: &Role, left: &Role) -> bool {
     match (planned, left) {
@@ -164,6 +177,8 @@ fn has_other_metadata(planned: &Role, left: &Role) -> bool {
 struct Rest<'a> {
     root: &'a Root,
     paths: &'a [RelPath],
+    /// The root was missing and has been made.
+    fresh: bool,
     now: Vec<Now>,
     dirs: Vec<DirWork>,
     foreign: Vec<RelPath>,
@@ -233,18 +248,11 @@ impl Rest<'_> {
         Ok((
             Now::There,
             match &dir.role {
-                Role::Keep { before, after } => again(metadata(before, after, &stat)),
-                Role::Create { after, .. } => {
-                    // As we make them, before their metadata is set.
-                    let made = Meta {
-                        mode: 0o700,
-                        uid: rustix::process::geteuid().as_raw(),
-                        gid: stat.st_gid,
-                        mtime: after.mtime,
-                        xattrs: None,
-                    };
-                    again(metadata(&made, after, &stat))
+                Role::Keep { after, .. } if dir.parent.is_none() && self.fresh => {
+                    again(metadata(&as_made(&stat), after, &stat))
                 }
+                Role::Keep { before, after } => again(metadata(before, after, &stat)),
+                Role::Create { after, .. } => again(metadata(&as_made(&stat), after, &stat)),
                 Role::Delete { before } => again(Role::Delete { before: before.clone() }),
             },
         ))

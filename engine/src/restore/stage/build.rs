@@ -6,6 +6,7 @@ use rayon::iter::{IntoParallelIterator, IntoParallelRefIterator, ParallelIterato
 use rustix::io::Errno;
 
 use super::area::Area;
+use super::fold::{check_names, one_name};
 use super::leaf::{Failure, Source, wanted_xattrs};
 use crate::context::{Context, Progress};
 use crate::error::{Code, Error, Result};
@@ -89,6 +90,9 @@ pub(crate) fn build(
     let mut builder =
         Builder { plan, paths, workspace, source, ctx, area, trees: vec![None; plan.dirs.len()] };
     builder.make_directories()?;
+    if let Some(area) = &builder.area {
+        check_names(plan, paths, area)?;
+    }
     let builder = builder;
     let total = plan.items.len() as u64;
     let mut slots = vec![Slot::Idle; plan.items.len()];
@@ -159,7 +163,14 @@ impl Builder<'_> {
         for path in shelves.iter().chain(self.trees.iter().flatten()) {
             self.ctx.check()?;
             let Some((parent, name)) = path.split() else { continue };
-            self.shelf(&parent).and_then(|dir| dir.mkdir(name, 0o700)).map_err(fatal)?;
+            match self.shelf(&parent).and_then(|dir| dir.mkdir(name, 0o700)) {
+                Err(Errno::EXIST) => {
+                    let number = self.trees.iter().position(|tree| tree.as_ref() == Some(path));
+                    let path = number.and_then(|number| self.paths.get(number));
+                    return Err(one_name(path.unwrap_or(&RelPath::root())));
+                }
+                made => made.map_err(fatal)?,
+            }
         }
         Ok(())
     }
@@ -248,6 +259,11 @@ impl Builder<'_> {
             }
             Err(Failure::Damaged(error)) => {
                 (number, Slot::Failed, self.listed(item, Reason::Damaged, Some(error.to_string())))
+            }
+            // A name in a directory of ours that is taken: the file system took another one for it.
+            Err(Failure::Refused(Errno::EXIST)) if slot == Slot::InTree => {
+                let path = self.paths.get(item.dir).cloned().unwrap_or_default();
+                return Err(one_name(&path.join(&item.name)));
             }
             Err(Failure::Refused(errno)) => {
                 (number, Slot::Failed, self.listed(item, Reason::WriteFailed, Some(errno.to_string())))

@@ -4,6 +4,7 @@
 mod area;
 mod build;
 mod check;
+mod fold;
 mod leaf;
 
 pub(super) use area::Area;
