@@ -149,10 +149,10 @@ impl Inner {
                 if journaled {
                     journal_file::remove(self.layout(), job.workspace.id.as_str(), self.durability)?;
                 }
-                Err(stopped.error)
+                Err(*stopped.error)
             }
-            Err(stopped) if !journaled => Err(stopped.error),
-            Err(stopped) => Err(interrupted(job.kind, stopped.error).at(&job.workspace.path)),
+            Err(stopped) if !journaled => Err(*stopped.error),
+            Err(stopped) => Err(interrupted(job.kind, *stopped.error).at(&job.workspace.path)),
         }
     }
 
@@ -221,7 +221,7 @@ impl Inner {
         objects: &dyn Objects,
         ctx: &Context,
     ) -> Result<Applied, Stopped> {
-        let before = |error: Error| Stopped { error, begun: false };
+        let before = Stopped::before_the_first_write;
         let root = root.map(|fd| workspace.root(fd)).transpose().map_err(before)?;
         let target = match &root {
             Some(root) => Target::Existing(root),

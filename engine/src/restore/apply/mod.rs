@@ -59,12 +59,17 @@ pub struct ApplyOptions<'a> {
 #[derive(Debug)]
 pub struct Stopped {
     /// Why.
-    pub error: Error,
+    pub error: Box<Error>,
     /// Whether anything was written to the workspace: then it lies between two states, each single path whole.
     pub begun: bool,
 }
 
 impl Stopped {
+    /// It ended before anything was written.
+    pub(crate) fn before_the_first_write(error: Error) -> Self {
+        Self { error: Box::new(error), begun: false }
+    }
+
     /// The error's stable code.
     #[must_use]
     pub const fn code(&self) -> Code {
@@ -74,12 +79,8 @@ impl Stopped {
 
 impl From<Stopped> for Error {
     fn from(stopped: Stopped) -> Self {
-        stopped.error
+        *stopped.error
     }
-}
-
-fn before_the_first_write(error: Error) -> Stopped {
-    Stopped { error, begun: false }
 }
 
 /// What was done.
@@ -126,11 +127,11 @@ pub fn apply(
             apply_to(root, plan, objects, options, ctx)
         }
         Target::Missing(path) => {
-            let (parent, name) = parent_of(path).map_err(before_the_first_write)?;
-            let made = make_root(&parent, &name, path).map_err(before_the_first_write)?;
+            let (parent, name) = parent_of(path).map_err(Stopped::before_the_first_write)?;
+            let made = make_root(&parent, &name, path).map_err(Stopped::before_the_first_write)?;
             let told = options.root_made.map_or(Ok(()), |told| told(made.fd()));
             let outcome = told
-                .map_err(before_the_first_write)
+                .map_err(Stopped::before_the_first_write)
                 .and_then(|()| apply_to(&made, plan, objects, options, ctx));
             match outcome {
                 Ok(applied) => Ok(Applied { root_recreated: true, ..applied }),
@@ -197,15 +198,15 @@ fn apply_to(
     options: &ApplyOptions<'_>,
     ctx: &Context,
 ) -> Result<Applied, Stopped> {
-    ctx.check().map_err(before_the_first_write)?;
+    ctx.check().map_err(Stopped::before_the_first_write)?;
     let staged_items = plan.items.iter().filter(|item| item.after.is_some()).count();
     let staged_dirs =
         plan.dirs.iter().filter(|dir| matches!(dir.role, super::plan::Role::Create { .. })).count();
     let singly = options.sync && staged_items + staged_dirs <= SYNC_SINGLY;
     let source = Source::new(objects, singly);
-    check_space(plan, &source, root.top()).map_err(before_the_first_write)?;
+    check_space(plan, &source, root.top()).map_err(Stopped::before_the_first_write)?;
     let before = root.top().stat().map_err(|errno| {
-        before_the_first_write(Error::io("examining the workspace", errno).at(root.path()))
+        Stopped::before_the_first_write(Error::io("examining the workspace", errno).at(root.path()))
     })?;
     let paths = plan.dir_paths();
     // The last moment at which nothing has happened yet.
@@ -214,14 +215,14 @@ fn apply_to(
     match staged {
         Ok(staged) => run::Run::new(root, plan, paths, &source, staged, options, ctx)
             .carry_out()
-            .map_err(|error| Stopped { error, begun: true }),
+            .map_err(|error| Stopped { error: Box::new(error), begun: true }),
         Err(error) => {
             // The staging directory has gone with the failure; where it lay in the root, the root's mtime goes back too.
             let put_back = root.top().put_back(&before);
             if let Err(errno) = put_back {
                 tracing::warn!(%errno, "the root's mtime could not be put back");
             }
-            Err(Stopped { error, begun: put_back.is_err() })
+            Err(Stopped { error: Box::new(error), begun: put_back.is_err() })
         }
     }
 }

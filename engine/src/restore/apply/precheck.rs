@@ -45,7 +45,7 @@ pub(crate) fn precheck(root: &Root, plan: &Plan, pool: &rayon::ThreadPool, ctx: 
         )
         .at(root.path()));
     }
-    let mut replaced: HashMap<usize, Vec<&Box<[u8]>>> = HashMap::new();
+    let mut replaced: HashMap<usize, Vec<&[u8]>> = HashMap::new();
     for dir in &plan.dirs {
         if let (Role::Create { replaces: Some(_), .. }, Some(parent)) = (&dir.role, dir.parent) {
             replaced.entry(parent).or_default().push(&dir.name);
@@ -102,7 +102,7 @@ struct Look<'a> {
     paths: Vec<RelPath>,
     us: u32,
     /// Files that directories are to take the place of, by the number of the directory in which they lie.
-    replaced: HashMap<usize, Vec<&'a Box<[u8]>>>,
+    replaced: HashMap<usize, Vec<&'a [u8]>>,
 }
 
 impl Look<'_> {
@@ -163,7 +163,7 @@ impl Look<'_> {
         let names = items
             .iter()
             .filter(|item| item.before.is_some() && item.replaces_dir.is_none())
-            .map(|item| &item.name);
+            .map(|item| &*item.name);
         for name in names.chain(self.replaced.get(&number).into_iter().flatten().copied()) {
             let Ok(stat) = examine(&held, name) else { continue };
             let is_mount = stat.stx_attributes.contains(StatxAttributes::MOUNT_ROOT);

@@ -35,7 +35,7 @@ pub(crate) fn sync_before(root: &Root, plan: &Plan, pool: &rayon::ThreadPool, ct
             .get(item.dir)
             .ok_or(Errno::INVAL)
             .and_then(|path| root.dir(path)?.open_existing(&item.name))
-            .and_then(|fd| rustix::fs::fsync(fd));
+            .and_then(rustix::fs::fsync);
         match synced {
             Err(errno @ (Errno::IO | Errno::NOSPC | Errno::DQUOT)) => {
                 Err(Error::io("writing a file of the workspace to disk", errno).at(root.path()))
