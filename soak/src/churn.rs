@@ -74,7 +74,9 @@ impl Churn {
             match outcome {
                 Ok(()) => {}
                 Err(error) if error.code() == Code::Busy => busy += 1,
-                Err(error) => return Err(error.into()),
+                Err(error) => {
+                    return Err(error).with_context(|| format!("operation {} of round {round}", choice % 5));
+                }
             }
         }
         lines.extend(mine.iter().map(|(id, stamp)| format!("kept {id} {stamp}")));

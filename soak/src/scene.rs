@@ -32,6 +32,8 @@ pub fn open(store: &Path, durability: Durability) -> turnback_engine::Result<Man
     Manager::open(OpenOptions {
         store: StoreLocation::Path(store.to_owned()),
         durability: Some(durability),
+        // Small disks are a method of their own: what ends the room there is the disk, not the cap.
+        max_bytes: Some(1 << 40),
         ..OpenOptions::default()
     })
 }

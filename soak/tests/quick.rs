@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
+use turnback_soak::methods::under::Under;
 use turnback_soak::methods::{
     blocklog, corrupt, crowd, errors, kill, model, mutate, power, racing, small, swap,
 };
@@ -17,7 +18,7 @@ fn shown(result: anyhow::Result<Outcome>) {
     for figure in &outcome.figures {
         println!("{}: {}: {}", figure.promise, figure.what, figure.figure);
     }
-    for why in outcome.skipped.first() {
+    if let Some(why) = outcome.skipped.first() {
         println!("skipped: {why}");
     }
     let breaches: Vec<_> = outcome.breaches.iter().map(|(p, what)| format!("{p}: {what}")).collect();
@@ -35,13 +36,68 @@ fn quick(method: fn(&Path, Budget) -> anyhow::Result<Outcome>) {
 }
 
 #[test]
-fn killed_at_every_changing_call() {
-    quick(kill::run);
+fn create_killed() {
+    shown(kill::of(&program(), Under::Create, Budget::Quick));
 }
 
 #[test]
-fn failing_calls() {
-    quick(errors::run);
+fn rollback_killed() {
+    shown(kill::of(&program(), Under::Rollback, Budget::Quick));
+}
+
+#[test]
+fn revert_killed() {
+    shown(kill::of(&program(), Under::Revert, Budget::Quick));
+}
+
+#[test]
+fn delete_killed() {
+    shown(kill::of(&program(), Under::Delete, Budget::Quick));
+}
+
+#[test]
+fn prune_killed() {
+    shown(kill::of(&program(), Under::Prune, Budget::Quick));
+}
+
+#[test]
+fn recover_killed() {
+    shown(kill::of(&program(), Under::Recover, Budget::Quick));
+}
+
+#[test]
+fn a_rollback_and_its_recovery_killed() {
+    quick(kill::nested);
+}
+
+#[test]
+fn create_with_failing_calls() {
+    shown(errors::of(&program(), Under::Create, Budget::Quick));
+}
+
+#[test]
+fn rollback_with_failing_calls() {
+    shown(errors::of(&program(), Under::Rollback, Budget::Quick));
+}
+
+#[test]
+fn revert_with_failing_calls() {
+    shown(errors::of(&program(), Under::Revert, Budget::Quick));
+}
+
+#[test]
+fn delete_with_failing_calls() {
+    shown(errors::of(&program(), Under::Delete, Budget::Quick));
+}
+
+#[test]
+fn prune_with_failing_calls() {
+    shown(errors::of(&program(), Under::Prune, Budget::Quick));
+}
+
+#[test]
+fn recover_with_failing_calls() {
+    shown(errors::of(&program(), Under::Recover, Budget::Quick));
 }
 
 #[test]

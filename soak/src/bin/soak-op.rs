@@ -10,7 +10,8 @@ use pico_args::Arguments;
 use rustix::process::{Resource, Rlimit, setrlimit};
 use turnback_core::CheckpointId;
 use turnback_engine::{
-    Context, Durability, GitMode, Manager, PruneRequest, RevertRequest, RollbackRequest, Uncovered,
+    Context, Durability, GitMode, Manager, PruneRequest, RecoveryOutcome, RevertRequest, RollbackRequest,
+    Uncovered,
 };
 use turnback_soak::{Churn, create_request, exact, open, operation};
 
@@ -107,6 +108,10 @@ fn perform(task: &Task) -> Result<(String, u8)> {
             let request = RevertRequest { git: GitMode::Exact, ..RevertRequest::default() };
             let to = task.second.context("a second id is missing")?;
             manager.revert(id()?, to, request, &ctx).map(|report| {
+                if !report.conflicts.is_empty() {
+                    // Nothing was written.
+                    return format!("failed CONFLICTS {:?}", report.conflicts);
+                }
                 let undo = report.undo_checkpoint_id.map_or_else(|| "-".to_owned(), |id| id.to_string());
                 done(undo, report.kept.iter().chain(&report.not_restorable))
             })
@@ -115,7 +120,12 @@ fn perform(task: &Task) -> Result<(String, u8)> {
             let request = PruneRequest { keep_last: Some(1), ..PruneRequest::default() };
             manager.prune(request, &ctx).map(|_| "done".to_owned())
         }
-        "recover" => manager.recover(&task.workspace, &ctx).map(|_| "done".to_owned()),
+        "recover" => manager.recover(&task.workspace, &ctx).map(|report| match report {
+            Some(report) if report.outcome == RecoveryOutcome::Finished => {
+                done("-".to_owned(), report.kept.iter().chain(&report.not_restorable))
+            }
+            other => format!("failed NOT_FINISHED {other:?}"),
+        }),
         "delete" => manager.delete(id()?).map(|_| "done".to_owned()),
         other => bail!("there is no operation {other}"),
     };

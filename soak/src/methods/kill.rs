@@ -19,19 +19,28 @@ use crate::strace::{self, Calls, Injection};
 /// # Errors
 /// When the harness fails.
 pub fn run(program: &Path, budget: Budget) -> Result<Outcome> {
+    let mut out = Outcome::default();
+    for (i, under) in ALL.into_iter().enumerate() {
+        out.add(of(program, under, budget.share((ALL.len() + 1 - i) as u32))?);
+    }
+    out.add(nested(program, budget)?);
+    Ok(out)
+}
+
+/// One operation: at each call, then at random times.
+///
+/// # Errors
+/// When the harness fails.
+pub fn of(program: &Path, under: Under, budget: Budget) -> Result<Outcome> {
     if let Some(why) = machine::no_strace() {
         return Ok(Outcome::skip(format!("kill: {why}")));
     }
-    let mut out = Outcome::default();
-    for under in ALL {
-        out.add(sweep(program, under, 1, budget.is_long())?);
-        if budget.is_long() {
-            out.add(sweep(program, under, 2, true)?);
-        }
+    let mut out = sweep(program, under, 1, budget.is_long())?;
+    if budget.is_long() {
+        out.add(sweep(program, under, 2, true)?);
     }
-    out.add(twice(program, budget.share(3))?);
-    for (i, under) in ALL.into_iter().enumerate() {
-        out.add(random_times(program, under, budget.share(3 - i as u32))?);
+    if under != Under::Recover || budget.is_long() {
+        out.add(random_times(program, under, budget)?);
     }
     Ok(out)
 }
@@ -49,9 +58,12 @@ fn sweep(program: &Path, under: Under, workers: u32, every_call: bool) -> Result
         calls.into_iter().filter(|((_, name), _)| every_call || CHANGING.contains(&name.as_str())).collect();
     let (mut kills, mut salt) = (0, 1);
     let mut hit = BTreeSet::new();
-    for (role, call) in chosen.keys() {
+    for ((role, call), count) in &chosen {
         let mut missed = 0;
-        for nth in 1.. {
+        // The quick tier kills at six of them at most: it must end while somebody waits.
+        let parts = if under == Under::Recover { 2 } else { 6 };
+        let step = if every_call { 1 } else { count.div_ceil(parts).max(1) };
+        for nth in (1..).step_by(step as usize) {
             salt += 1;
             let round = under.prepare(program, &scene, salt)?;
             let injection = Injection { role, call, nth, what: "signal=SIGKILL" };
@@ -64,15 +76,18 @@ fn sweep(program: &Path, under: Under, workers: u32, every_call: bool) -> Result
             judge(&scene, &round, &said, &what, &mut out)?;
             // Threads share the work as they come, so that one may make fewer calls this time: two misses end the count.
             missed = if killed { 0 } else { missed + 1 };
-            if missed == 2 || out.is_hopeless() {
+            if missed == 2 || (!every_call && missed == 1) || out.is_hopeless() {
                 break;
             }
         }
     }
     let never: Vec<_> = chosen.keys().filter(|(role, call)| !hit.contains(&(role, call))).collect();
     if !never.is_empty() && !out.is_hopeless() {
-        // With one worker each thread makes the same calls every time; several share the work as they come.
-        let must: Vec<_> = never.iter().filter(|(role, _)| settings.workers == 1 || role == "main").collect();
+        // With one worker each thread makes the same calls every time; several share the work as they come. What a recovery does depends
+        // on where the rollback was killed, which is another call each time.
+        let same_each_time = |role: &str| settings.workers == 1 || role == "main";
+        let must: Vec<_> =
+            never.iter().filter(|(role, _)| under != Under::Recover && same_each_time(role)).collect();
         anyhow::ensure!(must.is_empty(), "{under:?}: these calls were never hit: {must:?}");
     }
     let what = format!(
@@ -90,8 +105,14 @@ fn sweep(program: &Path, under: Under, workers: u32, every_call: bool) -> Result
     Ok(out)
 }
 
-/// Kills a rollback, then what mends it, then looks (two levels).
-fn twice(program: &Path, budget: Budget) -> Result<Outcome> {
+/// Kills a rollback, then what finishes it, then looks (two levels).
+///
+/// # Errors
+/// When the harness fails.
+pub fn nested(program: &Path, budget: Budget) -> Result<Outcome> {
+    if let Some(why) = machine::no_strace() {
+        return Ok(Outcome::skip(format!("kill: {why}")));
+    }
     let mut out = Outcome::default();
     let directory = machine::quick_directory()?;
     let scene = Scene::new(directory.path())?;

@@ -106,7 +106,7 @@ pub fn on_disk(program: &Path, disk: Disk, budget: Budget) -> Result<Outcome> {
                 .enumerate()
                 .filter(|(i, p)| i % 4 == 0 || p.as_ref().is_some_and(|(_, call, _)| call.contains("sync")))
                 .map(|(_, p)| p)
-                .take(14)
+                .take(8)
                 .collect();
         }
         let swept = points.len() as u64;

@@ -111,6 +111,9 @@ impl Under {
                 round.after = then;
                 let mine = round.before.0.get(&b"mine"[..]).context("an edit beside the turn")?;
                 round.after.0.insert(b"mine".to_vec(), mine.clone());
+                // Somebody added a name to the root since, so that its time is not the turn's any more.
+                let root = round.before.0.get(&b""[..]).context("a root")?;
+                round.after.0.insert(Vec::new(), root.clone());
                 (round.op, round.known) = (Op::Revert(scene.base, to), vec![to]);
             }
             Self::Delete | Self::Prune => {
