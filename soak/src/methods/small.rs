@@ -67,6 +67,9 @@ fn sweep(
     // In units: KiB of the disk, inodes, bytes of a file.
     let step = match (scarce, budget.is_long()) {
         // What a checkpoint adds is little.
+        // The rollback shows the same with every step.
+        (Scarce::Bytes, false) if matches!(under, Under::Revert | Under::Recover) => 256,
+        (Scarce::Inodes, false) if matches!(under, Under::Revert | Under::Recover) => 5,
         (Scarce::Bytes, false) => {
             if under == Under::Create {
                 4
