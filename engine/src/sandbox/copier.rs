@@ -12,7 +12,7 @@ use rustix::io::Errno;
 
 use super::names::Mechanism;
 use super::record::CopiedRecord;
-use crate::error::Error;
+use crate::error::{Code, Error};
 use crate::model::{Meta, RelPath, Xattrs};
 use crate::restore::{Dir, Refused, Root, remove_beneath, settle_directory, settle_link, settle_new};
 use crate::tree::mirror::{Groups, Made, Mirror, MirrorDirectory, MirrorError, MirrorFile};
@@ -47,6 +47,15 @@ fn classify(errno: Errno) -> MirrorError {
         | Errno::NOMEM
         | Errno::ROFS
         | Errno::IO => MirrorError::Fatal(Error::io("copying into the sandbox", errno)),
+        // The tree is ours alone: either the file system there takes two names for one (input 30), or we are not alone after all.
+        Errno::EXIST => MirrorError::Fatal(
+            Error::new(
+                Code::Conflict,
+                "a name is there already in the unfinished sandbox",
+                "give a location whose file system tells all names apart (`location`, --location)",
+            )
+            .because(std::io::Error::from(errno)),
+        ),
         _ => MirrorError::Refused(errno),
     }
 }

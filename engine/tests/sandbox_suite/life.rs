@@ -180,6 +180,8 @@ fn a_full_store_makes_room_for_a_baseline() {
     let sandbox = Sandboxes::new(&manager).create(&place.options(), &ctx()).unwrap();
     let left = manager.list(None).unwrap().checkpoints.len();
     assert!(left < 9, "nothing had to go: the test shows nothing");
+    let baseline = &manager.list(Some(sandbox.handle().id())).unwrap().checkpoints[0].checkpoint;
+    assert_eq!((baseline.coverage.files, baseline.coverage.uncovered_count), (67, 0));
     crate::common::picture::same(&crate::common::picture::Tree::of(sandbox.handle().path()), &place.tree());
     assert_eq!(changes(&sandbox), []);
     // What can never fit is an error that leaves nothing.
