@@ -50,6 +50,17 @@ describe.each(PACKAGES)('over the %s gate', (_, turnback) => {
     expect((await displaced).outcome).toBe('created');
   });
 
+  it('each turn passes under its own checkpoint, in whatever order they come', async () => {
+    const turns = ['a', 'b', 'c', 'd', 'e'];
+    const { batch } = await withTurns(...turns);
+    for (const turn of 'abcdebdacebbadcedacbeeabdcacedb') {
+      expect(await batch(turn)).toMatchObject({
+        outcome: 'already_covered',
+        checkpointId: `v${turns.indexOf(turn) + 1}`,
+      });
+    }
+  });
+
   it('a sandbox in use is not forgotten; one that is not is, to the millisecond (G8)', async () => {
     const HOUR = 3_600_000;
     for (const [gap, outcome] of [
