@@ -151,6 +151,24 @@ describe.each(PACKAGES)('over the %s gate', (_, turnback) => {
       }
     });
 
+    it('cannot even be asked whether it deletes: whoever waits then has nothing to do with it', async () => {
+      const { batch, driver, clock, log } = scene(turnback);
+      Object.defineProperty(driver, 'deleteCheckpoint', { get: throws('getter') });
+      const given = batch('t');
+      await clock.pass(10_000);
+      await given;
+      const second = batch('u', 'second');
+      driver.calls[0]?.succeed();
+      await settled();
+      const third = batch('v', 'third');
+      // The first is deleted when the second has ended; the third waits meanwhile.
+      driver.calls[1]?.succeed();
+      expect(await second).toMatchObject({ outcome: 'created' });
+      driver.calls[2]?.succeed();
+      expect(await third).toMatchObject({ outcome: 'created' });
+      expect(log.lines.some(({ level }) => level === 'error')).toBe(false);
+    });
+
     it('cannot delete at all: what came too late stays', async () => {
       const { batch, driver, clock, log } = scene(turnback);
       Object.assign(driver, { deleteCheckpoint: undefined });
@@ -295,6 +313,15 @@ describe.each(PACKAGES)('over the %s gate', (_, turnback) => {
       const asked = batch('t');
       driver.last.succeed();
       expect(await asked).toMatchObject({ outcome: 'created', late: false });
+    });
+
+    it('a signal whose methods reject is one that never fires', async () => {
+      const { guard, driver } = scene(turnback);
+      const rejects = () => Promise.reject(new Error('signal'));
+      const signal = { aborted: false, addEventListener: rejects, removeEventListener: rejects } as never;
+      const asked = guard.beforeBatch({ sandboxId: 's', turnId: 't', signal });
+      driver.last.succeed();
+      expect(await asked).toMatchObject({ outcome: 'created' });
     });
 
     it('half a character never passes for the character that it becomes on the way', async () => {
