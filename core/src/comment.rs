@@ -119,7 +119,8 @@ impl CheckpointComment {
         }
         // Not `rsplit_once`: a search for any pattern comes to 3 kB of a module that browsers download (W11).
         let last = text.len().checked_sub(SEPARATOR.len())?;
-        let at = (0..=last).rev().find(|&at| text.get(at..).is_some_and(|rest| rest.starts_with(SEPARATOR)))?;
+        let at =
+            (0..=last).rev().find(|&at| text.get(at..).is_some_and(|rest| rest.starts_with(SEPARATOR)))?;
         let (prefix, encoded) = (text.get(..at)?, text.get(at + SEPARATOR.len()..)?);
         let comment =
             Self { prefix: CommentPrefix::new(prefix).ok()?, turn_id: TurnId::new(decode(encoded)?).ok()? };

@@ -92,7 +92,10 @@ export function refusesNonsense(open: (options: ScriptOptions) => ScriptedGate):
   describe('what is no input is refused, and changes nothing', () => {
     it.each([
       ['', 'an object is needed at byte 0'],
-      ['{"type":"nap"}', 'its type is batch, created, failed, paused, cancelled, released, forgotten, deleted, options or tick, not "nap"'],
+      [
+        '{"type":"nap"}',
+        'its type is batch, created, failed, paused, cancelled, released, forgotten, deleted, options or tick, not "nap"',
+      ],
       ['{"type":"batch","batch":1}', 'the field "sandboxId" is missing'],
       ['{"type":"batch","batch":1,"sandboxId":"s","turnId":""}', 'a turn id cannot be empty'],
       [JSON.stringify({ type: 'forgotten', sandboxId: 'a\ud800' }), 'half a surrogate pair'],
