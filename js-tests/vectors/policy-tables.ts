@@ -12,8 +12,7 @@ export type Tabled = Pick<
   | 'resolveFlag'
   | 'allowedTransitions'
   | 'isLegalTransition'
-  | 'isTurnbackError'
->;
+> & { isTurnbackError(error: unknown): boolean };
 
 type SandboxStatus = import('turnback-policy').SandboxStatus;
 
