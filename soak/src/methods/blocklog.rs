@@ -28,6 +28,8 @@ enum Fact {
     Listed(CheckpointId),
     /// The workspace is as the base checkpoint has it.
     RolledBack,
+    /// It is that or as it was before, once what was begun is finished.
+    Between(Picture),
 }
 
 /// A log with what it promises.
@@ -60,7 +62,11 @@ pub fn run(program: &Path, budget: Budget) -> Result<Outcome> {
     let (mut images, mut dropped) = (0u64, 0u64);
     let space = machine::quick_directory()?;
     while budget.more(images, 40) && !out.is_hopeless() {
-        let k = next(&mut random) as usize % (recorded.log.len() + 1);
+        // Every other one right behind an acknowledgement, where a sync that is missing shows.
+        let k = match (images % 2, recorded.facts.get((images / 2) as usize % recorded.facts.len())) {
+            (1, Some((range, _))) => range.start,
+            _ => next(&mut random) as usize % (recorded.log.len() + 1),
+        };
         let (image, left_out) = recorded.image(k, &mut random);
         dropped += left_out;
         judge(&recorded, &image, k, left_out, &home.path().join("m"), space.path(), &mut out)?;
@@ -109,7 +115,7 @@ fn record(program: &Path, disk: LoggedDisk, at: &Path) -> Result<Recorded> {
         }
     };
     for round in 0..ROUNDS {
-        scene.edit(round)?;
+        let before = scene.edit(round)?;
         sync()?;
         let made = perform(Op::Create)?;
         let created = disk.position();
@@ -117,6 +123,7 @@ fn record(program: &Path, disk: LoggedDisk, at: &Path) -> Result<Recorded> {
         let rolled_back = disk.position();
         let deleting = disk.position();
         perform(Op::Delete(made))?;
+        facts.push((created..rolled_back, Fact::Between(before)));
         facts.push((created..deleting, Fact::Listed(made)));
         facts.push((rolled_back..usize::MAX, Fact::Listed(undo)));
         facts.push((rolled_back..disk.position(), Fact::RolledBack));
@@ -166,6 +173,19 @@ fn judge(
         }
         match fact {
             Fact::Listed(id) => known.push(*id),
+            Fact::Between(before) => {
+                let ctx = turnback_engine::Context::default();
+                let root = recorded.scene.root();
+                if let Err(error) = recorded.scene.open().and_then(|manager| manager.recover(&root, &ctx)) {
+                    out.breach(3, format!("{what}: finishing what was begun: {error}"));
+                }
+                let now = Picture::of(&root)?;
+                out.check(now == *before || now == recorded.scene.then, 3, || {
+                    let differs = difference(&now, before).unwrap_or_default();
+                    let other = difference(&now, &recorded.scene.then).unwrap_or_default();
+                    format!("{what}: neither before nor after: {differs}; {other}")
+                });
+            }
             Fact::RolledBack => {
                 let differs = difference(&Picture::of(&recorded.scene.root())?, &recorded.scene.then);
                 out.check(differs.is_none(), 3, || {

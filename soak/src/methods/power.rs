@@ -111,7 +111,7 @@ pub fn on_disk(program: &Path, disk: Disk, budget: Budget) -> Result<Outcome> {
         }
         let swept = points.len() as u64;
         let (mut done, mut acknowledged) = (0u64, 0u64);
-        while part.more(done, swept + 2) && !out.is_hopeless() {
+        while part.more(done, swept + 3) && !out.is_hopeless() {
             salt += 1;
             let point = points.get(done as usize).cloned().flatten();
             let round = under.prepare(program, &scene, salt)?;
@@ -121,6 +121,12 @@ pub fn on_disk(program: &Path, disk: Disk, budget: Budget) -> Result<Outcome> {
                 Some((role, call, nth)) => {
                     let injection = Injection { role, call, nth: *nth, what: "signal=SIGKILL" };
                     strace::disturbed(program, round.op, &scene.directory, settings, injection)?.0
+                }
+                // The first of them ends by itself: what was acknowledged a moment ago has to be there.
+                None if done < swept + 2 => {
+                    let mut process = Waiting::start(program, round.op, &scene.directory, settings)?;
+                    process.go()?;
+                    process.end()?.0
                 }
                 None => {
                     let mut process = Waiting::start(program, round.op, &scene.directory, settings)?;
