@@ -55,6 +55,8 @@ pub(crate) fn run(mut args: Arguments) -> Result<()> {
     build
         .args(["build", "--release", "--package", CRATE, "--target", TARGET])
         .args(&compiler.arguments)
+        .arg("--config")
+        .arg(remapped()?)
         .current_dir(&metadata.workspace_root)
         .env("CARGO_TARGET_DIR", &target_directory)
         .envs(SIZE)
@@ -63,6 +65,22 @@ pub(crate) fn run(mut args: Arguments) -> Result<()> {
 
     let module = target_directory.join(TARGET).join("release/turnback_wasm.wasm");
     bindgen::write_package(module.as_std_path(), home.join("pkg").as_std_path())
+}
+
+/// A setting of cargo after which panic messages name the registry's crates the same way on every machine: the module is published,
+/// and its bytes must not depend on who built it.
+fn remapped() -> Result<String> {
+    let home = std::env::var("CARGO_HOME").ok().map(std::path::PathBuf::from);
+    let home = match home {
+        Some(home) => home,
+        None => {
+            std::env::home_dir().context("neither CARGO_HOME nor a home directory is set")?.join(".cargo")
+        }
+    };
+    let home = home.display().to_string();
+    // A literal string of TOML has no escapes.
+    anyhow::ensure!(!home.contains(['\'', '\n']), "cargo's home directory {home:?} has a quote in its name");
+    Ok(format!("target.{TARGET}.rustflags=['--remap-path-prefix={home}=cargo']"))
 }
 
 /// The cargo that runs this program.
