@@ -1,5 +1,7 @@
 //! The quick tier of the proof: each method for as long as it needs to say something. `cargo xtask soak` runs them longer.
 
+#![allow(clippy::expect_used)] // a helper fails as tests do: by a panic
+
 use std::path::{Path, PathBuf};
 
 use turnback_soak::methods::under::Under;
