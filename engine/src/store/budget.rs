@@ -2,7 +2,6 @@
 //! the others have taken. What a dead process had taken is free again, because its lock died with it.
 
 use std::collections::HashMap;
-use std::fs::File;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
@@ -14,6 +13,7 @@ use rustix::io::Errno;
 
 use super::layout::Layout;
 use super::lock::{FileLock, LockKind, Patience};
+use super::room::{Reservation, Room};
 use super::{files, grave};
 use crate::context::Context;
 use crate::error::{Code, Error, Result};
@@ -49,9 +49,9 @@ pub enum OnFull {
 /// How much a store may hold, and how much it holds.
 #[derive(Debug)]
 pub struct Budget {
-    layout: Layout,
-    cap: u64,
-    on_full: OnFull,
+    pub(super) layout: Layout,
+    pub(super) cap: u64,
+    pub(super) on_full: OnFull,
     /// Sizes of checkpoints' directories, as long as those do not change.
     sizes: Mutex<HashMap<String, (Stamp, u64)>>,
     /// Room that was made for what a thread is about to write.
@@ -70,18 +70,18 @@ pub struct Held {
 type Stamp = (u64, i64, i64);
 
 /// What the store holds, and what is taken.
-struct Survey {
+pub(super) struct Survey {
     /// Bytes on the disk that belong to no reservation.
-    settled: u64,
-    rooms: Vec<Taken>,
+    pub(super) settled: u64,
+    pub(super) rooms: Vec<Taken>,
 }
 
 /// The reservation of somebody who is alive.
-struct Taken {
-    name: String,
+pub(super) struct Taken {
+    pub(super) name: String,
     reserved: u64,
     /// What is on the disk already.
-    written: u64,
+    pub(super) written: u64,
 }
 
 impl Budget {
@@ -153,21 +153,21 @@ impl Budget {
         self.promises().remove(&std::thread::current().id());
     }
 
-    fn reservation(&self, name: &str, bytes: u64) -> PathBuf {
+    pub(super) fn reservation(&self, name: &str, bytes: u64) -> PathBuf {
         self.layout.tmp().join(format!("{PREFIX}{name}-{bytes}"))
     }
 
-    fn promises(&self) -> std::sync::MutexGuard<'_, HashMap<ThreadId, Reservation>> {
+    pub(super) fn promises(&self) -> std::sync::MutexGuard<'_, HashMap<ThreadId, Reservation>> {
         self.promised.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn alone(&self) -> Result<FileLock> {
+    pub(super) fn alone(&self) -> Result<FileLock> {
         let path = self.layout.budget_lock();
         FileLock::acquire(&path, LockKind::Exclusive, Patience::Wait(PATIENCE), &Context::default())
     }
 
     /// Measures. The budget's lock must be held.
-    fn survey(&self) -> Result<Survey> {
+    pub(super) fn survey(&self) -> Result<Survey> {
         // Reservations first: what is published between the two is counted twice rather than not at all.
         let tmp = self.layout.tmp();
         let names = files::names(&tmp)?;
@@ -225,144 +225,14 @@ impl Budget {
 }
 
 impl Taken {
-    fn counts(&self) -> u64 {
+    pub(super) fn counts(&self) -> u64 {
         self.reserved.max(self.written)
-    }
-}
-
-/// Room that was taken in a store; dropping it, or dying, gives it back. What was written stays written.
-#[derive(Debug)]
-pub struct Room<'a> {
-    budget: &'a Budget,
-    name: String,
-    taken: Mutex<Option<Reservation>>,
-}
-
-#[derive(Debug)]
-struct Reservation {
-    path: PathBuf,
-    /// Its lock shows that we are alive.
-    _file: File,
-    bytes: u64,
-}
-
-impl Room<'_> {
-    /// Takes room until there is enough for `total` bytes altogether.
-    ///
-    /// # Errors
-    /// `STORE_FULL` when the store would pass its cap, `DISK_FULL` when the disk has not that much, `BUSY`, or the system's error.
-    pub fn need(&self, total: u64) -> Result<()> {
-        let mut taken = self.taken.lock().unwrap_or_else(PoisonError::into_inner);
-        if taken.as_ref().is_some_and(|t| t.bytes >= total) {
-            return Ok(());
-        }
-        let budget = self.budget;
-        let _alone = budget.alone()?;
-        if taken.is_none()
-            && let Some(mut promised) = budget.promises().remove(&std::thread::current().id())
-        {
-            promised.become_of(budget, &self.name, promised.bytes)?;
-            *taken = Some(promised);
-        }
-        if taken.as_ref().is_some_and(|t| t.bytes >= total) {
-            return Ok(());
-        }
-        let survey = budget.survey()?;
-        let others = survey.rooms.iter().filter(|room| room.name != self.name);
-        let held = others.clone().fold(survey.settled, |sum, room| sum.saturating_add(room.counts()));
-        let promised: u64 = others.map(|room| room.counts().saturating_sub(room.written)).sum();
-        let written = on_disk(&budget.layout.tmp().join(&self.name))?;
-        let (free, reserve) = free_space(budget.layout.root())?;
-        let is_under_cap = |bytes: u64| held.saturating_add(bytes) <= budget.cap;
-        let is_on_disk = |bytes: u64| {
-            let more = bytes.saturating_sub(written);
-            more.saturating_add(promised).saturating_add(reserve) <= free
-        };
-        // A little more, so that not every piece has to ask.
-        let ample = total.saturating_add((budget.cap / 256).clamp(64 << 10, 8 << 20));
-        let bytes = if is_under_cap(ample) && is_on_disk(ample) { ample } else { total };
-        if !is_under_cap(bytes) {
-            return Err(full(budget.cap, held, bytes));
-        }
-        if !is_on_disk(bytes) {
-            return Err(Error::new(
-                Code::DiskFull,
-                format!("the store's disk has {free} bytes left, too few for what has to be written"),
-                "free some space, or delete checkpoints",
-            )
-            .at(budget.layout.root()));
-        }
-        match &mut *taken {
-            Some(reservation) => reservation.become_of(budget, &self.name, bytes),
-            none => {
-                *none = Some(Reservation::new(budget, &self.name, bytes)?);
-                Ok(())
-            }
-        }
-    }
-
-    /// How many bytes were taken.
-    #[must_use]
-    pub fn bytes(&self) -> u64 {
-        self.taken.lock().unwrap_or_else(PoisonError::into_inner).as_ref().map_or(0, |t| t.bytes)
-    }
-
-    /// What the store's budget says of something that needs this many bytes and does not fit.
-    #[must_use]
-    pub fn refuse(&self, needed: u64) -> Error {
-        full(self.budget.cap, 0, needed)
-    }
-
-    /// Whether more could ever fit under the cap.
-    #[must_use]
-    pub const fn can_ever_hold(&self, bytes: u64) -> bool {
-        bytes <= self.budget.cap
-    }
-
-    /// What happens when something does not fit.
-    #[must_use]
-    pub const fn on_full(&self) -> OnFull {
-        self.budget.on_full
-    }
-}
-
-impl Reservation {
-    fn new(budget: &Budget, name: &str, bytes: u64) -> Result<Self> {
-        let path = budget.reservation(name, bytes);
-        let file = files::create_file(&path)?;
-        let locked = rustix::fs::flock(&file, FlockOperation::NonBlockingLockExclusive);
-        let reservation = Self { path, _file: file, bytes };
-        locked.map(|()| reservation).map_err(|errno| Error::io("taking room in the store", errno))
-    }
-
-    /// Gives it another owner or another size. The budget's lock must be held.
-    fn become_of(&mut self, budget: &Budget, name: &str, bytes: u64) -> Result<()> {
-        let path = budget.reservation(name, bytes);
-        match std::fs::rename(&self.path, &path) {
-            Ok(()) => {
-                self.path = path;
-                self.bytes = bytes;
-                Ok(())
-            }
-            // Swept while no lock of the store was held.
-            Err(e) if e.kind() == std::io::ErrorKind::NotFound => {
-                *self = Self::new(budget, name, bytes)?;
-                Ok(())
-            }
-            Err(e) => Err(Error::io("taking room in the store", e).at(&path)),
-        }
-    }
-}
-
-impl Drop for Reservation {
-    fn drop(&mut self) {
-        files::remove_leftover(&self.path);
     }
 }
 
 const NEEDED: &str = "neededBytes";
 
-fn full(cap: u64, held: u64, needed: u64) -> Error {
+pub(super) fn full(cap: u64, held: u64, needed: u64) -> Error {
     let holds = if held == 0 { String::new() } else { format!(" holds {held} bytes and") };
     Error::new(
         Code::StoreFull,
@@ -387,7 +257,7 @@ fn default_cap(root: &Path) -> Result<u64> {
 }
 
 /// Bytes that we could write, and bytes of these that we leave alone.
-fn free_space(root: &Path) -> Result<(u64, u64)> {
+pub(super) fn free_space(root: &Path) -> Result<(u64, u64)> {
     let (all, free) = space(root)?;
     Ok((free, (all / 100).min(MAX_RESERVE)))
 }
@@ -436,7 +306,7 @@ fn own(path: &Path) -> Result<u64> {
 
 /// Allocated bytes of a file, or of a directory and everything beneath it. What is about to be removed and has another name counts
 /// there.
-fn on_disk(path: &Path) -> Result<u64> {
+pub(super) fn on_disk(path: &Path) -> Result<u64> {
     let Some(metadata) = metadata(path)? else { return Ok(0) };
     let is_grave = |p: &Path| p.file_name().is_some_and(|n| n.to_string_lossy().starts_with(grave::PREFIX));
     if !metadata.is_dir() {

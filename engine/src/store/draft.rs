@@ -5,12 +5,13 @@ use std::path::PathBuf;
 
 use turnback_core::CheckpointId;
 
-use super::budget::{Budget, Room};
+use super::budget::Budget;
 use super::format::seal_short;
 use super::layout::Layout;
 use super::pack::PackWriter;
 use super::pack_set::PackSet;
 use super::record::{Marks, Record};
+use super::room::Room;
 use super::{files, index, manifest};
 use crate::error::{Code, Error, Result};
 use crate::model::{Entry, Hash, Sink};

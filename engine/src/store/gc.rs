@@ -14,14 +14,13 @@ use super::budget::Budget;
 use super::catalog::{Catalog, Published};
 use super::layout::Layout;
 use super::lock::{FileLock, LockKind, Patience, StoreAlone, own_store, share_store};
+use super::mark::Marked;
 use super::pack_set::PackSet;
-use super::reach::{Owner, Reach, STAYS};
+use super::reach::STAYS;
 use super::shrink::{Leftover, Shrink};
-use super::usage::disk_usage;
 use super::{files, grave, keep};
 use crate::context::Context;
 use crate::error::{Code, Error, Result};
-use crate::model::Hash;
 
 /// How long a step may hold the store alone before it lets others in.
 const STEP: Duration = Duration::from_millis(20);
@@ -54,49 +53,13 @@ pub struct Removed {
 /// The one who removes: one for each store at any time.
 #[derive(Debug)]
 pub struct Collector<'a> {
-    layout: &'a Layout,
-    catalog: &'a Catalog,
-    packs: &'a PackSet,
+    pub(super) layout: &'a Layout,
+    pub(super) catalog: &'a Catalog,
+    pub(super) packs: &'a PackSet,
     budget: &'a Budget,
     patience: Patience,
-    ctx: &'a Context,
+    pub(super) ctx: &'a Context,
     _alone: FileLock,
-}
-
-/// What each checkpoint needs, so that it is known what goes with it.
-pub struct Marked<'a> {
-    reach: Reach<'a>,
-    /// In which order checkpoints would go. The owner of an object is 0 when one of the others needs it, else one more than the place of
-    /// the last one here that does.
-    order: Vec<CheckpointId>,
-    known: BTreeSet<CheckpointId>,
-    /// The first of `order` that are there.
-    found: BTreeMap<CheckpointId, std::sync::Arc<Published>>,
-    /// Checkpoints, as owners, of which something cannot be read.
-    damaged: BTreeMap<usize, String>,
-    frees: Vec<u64>,
-}
-
-impl Marked<'_> {
-    /// The bytes that each checkpoint of the order frees when those before it have gone.
-    #[must_use]
-    pub fn frees(&self) -> &[u64] {
-        &self.frees
-    }
-
-    /// Why nothing can be freed when the first `count` go: one that stays is damaged, and nobody knows what it needs.
-    #[must_use]
-    pub fn obstacle(&self, count: usize) -> Option<&str> {
-        self.damaged.iter().find(|(place, _)| **place == 0 || **place > count).map(|(_, why)| why.as_str())
-    }
-
-    fn is_live(&self, count: usize, hash: &Hash) -> bool {
-        match self.reach.owners.get(hash) {
-            Some(Owner::One(place)) => *place == 0 || *place > count,
-            Some(Owner::Shared) => true,
-            None => false,
-        }
-    }
 }
 
 impl<'a> Collector<'a> {
@@ -116,7 +79,7 @@ impl<'a> Collector<'a> {
         Ok(Self { layout, catalog, packs, budget, patience, ctx, _alone: alone })
     }
 
-    fn share(&self) -> Result<FileLock> {
+    pub(super) fn share(&self) -> Result<FileLock> {
         let lock = share_store(self.layout, Patience::Wait(SHARE), self.ctx)?;
         self.packs.refresh()?;
         Ok(lock)
@@ -124,58 +87,6 @@ impl<'a> Collector<'a> {
 
     fn own(&self) -> Result<StoreAlone> {
         own_store(self.layout, self.patience, self.ctx)
-    }
-
-    /// Finds out what goes with the checkpoints of `order` if they go in this order. Others go on working meanwhile.
-    ///
-    /// # Errors
-    /// `BUSY`, `ABORTED`, `TIMED_OUT`, or the system's error. Damage is part of the result.
-    pub fn mark(&self, order: &[CheckpointId]) -> Result<Marked<'a>> {
-        let _shared = self.share()?;
-        let (all, broken) = self.catalog.all()?;
-        // After the list: what is published meanwhile brings a pack of its own.
-        self.packs.refresh()?;
-        let mut marked = Marked {
-            reach: Reach::first(self.packs, self.ctx),
-            order: order.to_vec(),
-            // What is published from now on is none of these, and counts later.
-            known: all.iter().map(|c| c.parsed.id).collect(),
-            found: BTreeMap::new(),
-            damaged: BTreeMap::new(),
-            frees: vec![0; order.len()],
-        };
-        let places: BTreeMap<_, _> = order.iter().enumerate().map(|(place, id)| (*id, place + 1)).collect();
-        let place_of = |id: &CheckpointId| places.get(id).copied().unwrap_or(0);
-        for one in broken {
-            let id: Option<CheckpointId> = one.checkpoint_id.parse().ok();
-            marked.known.extend(id);
-            marked.damaged.entry(id.map_or(0, |id| place_of(&id))).or_insert(one.reason);
-        }
-        let mut by_place: Vec<_> = all.into_iter().map(|c| (place_of(&c.parsed.id), c)).collect();
-        // Those that stay first, then from the last one to go to the first one.
-        by_place.sort_by_key(|(place, _)| if *place == 0 { 0 } else { usize::MAX - place });
-        for (place, checkpoint) in by_place {
-            match marked.reach.add(&checkpoint, place) {
-                Err(error) if error.code() == Code::Corrupt => {
-                    let why = format!("checkpoint {}: {error}", checkpoint.parsed.id);
-                    marked.damaged.entry(place).or_insert(why);
-                }
-                other => other?,
-            }
-            if place > 0 {
-                let directory = self.layout.checkpoint(checkpoint.parsed.id);
-                let files = ["record", "marks"].map(|name| disk_usage(&directory.join(name)));
-                let [record, marks] = files;
-                marked.frees[place - 1] = record? + marks?;
-                marked.found.insert(checkpoint.parsed.id, checkpoint);
-            }
-        }
-        for (hash, owner) in &marked.reach.owners {
-            if let Owner::One(place @ 1..) = owner {
-                marked.frees[place - 1] += self.packs.stored_length(hash);
-            }
-        }
-        Ok(marked)
     }
 
     /// Removes the first `count` checkpoints of the order, and everything that nobody needs.

@@ -7,9 +7,10 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use super::budget::{OnFull, Room};
+use super::budget::OnFull;
 use super::files;
 use super::index::{self, IndexEntry};
+use super::room::Room;
 use crate::error::{Code, Error, Result};
 use crate::model::Hash;
 

@@ -1,0 +1,102 @@
+//! Finding out what each checkpoint needs, and so what goes with it.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use turnback_core::CheckpointId;
+
+use super::catalog::Published;
+use super::gc::Collector;
+use super::reach::{Owner, Reach};
+use super::usage::disk_usage;
+use crate::error::{Code, Result};
+use crate::model::Hash;
+
+/// What each checkpoint needs, so that it is known what goes with it.
+pub struct Marked<'a> {
+    pub(super) reach: Reach<'a>,
+    /// In which order checkpoints would go. The owner of an object is 0 when one of the others needs it, else one more than the place of
+    /// the last one here that does.
+    pub(super) order: Vec<CheckpointId>,
+    pub(super) known: BTreeSet<CheckpointId>,
+    /// The first of `order` that are there.
+    pub(super) found: BTreeMap<CheckpointId, std::sync::Arc<Published>>,
+    /// Checkpoints, as owners, of which something cannot be read.
+    pub(super) damaged: BTreeMap<usize, String>,
+    frees: Vec<u64>,
+}
+
+impl Marked<'_> {
+    /// The bytes that each checkpoint of the order frees when those before it have gone.
+    #[must_use]
+    pub fn frees(&self) -> &[u64] {
+        &self.frees
+    }
+
+    /// Why nothing can be freed when the first `count` go: one that stays is damaged, and nobody knows what it needs.
+    #[must_use]
+    pub fn obstacle(&self, count: usize) -> Option<&str> {
+        self.damaged.iter().find(|(place, _)| **place == 0 || **place > count).map(|(_, why)| why.as_str())
+    }
+
+    pub(super) fn is_live(&self, count: usize, hash: &Hash) -> bool {
+        match self.reach.owners.get(hash) {
+            Some(Owner::One(place)) => *place == 0 || *place > count,
+            Some(Owner::Shared) => true,
+            None => false,
+        }
+    }
+}
+
+impl<'a> Collector<'a> {
+    /// Finds out what goes with the checkpoints of `order` if they go in this order. Others go on working meanwhile.
+    ///
+    /// # Errors
+    /// `BUSY`, `ABORTED`, `TIMED_OUT`, or the system's error. Damage is part of the result.
+    pub fn mark(&self, order: &[CheckpointId]) -> Result<Marked<'a>> {
+        let _shared = self.share()?;
+        let (all, broken) = self.catalog.all()?;
+        // After the list: what is published meanwhile brings a pack of its own.
+        self.packs.refresh()?;
+        let mut marked = Marked {
+            reach: Reach::first(self.packs, self.ctx),
+            order: order.to_vec(),
+            // What is published from now on is none of these, and counts later.
+            known: all.iter().map(|c| c.parsed.id).collect(),
+            found: BTreeMap::new(),
+            damaged: BTreeMap::new(),
+            frees: vec![0; order.len()],
+        };
+        let places: BTreeMap<_, _> = order.iter().enumerate().map(|(place, id)| (*id, place + 1)).collect();
+        let place_of = |id: &CheckpointId| places.get(id).copied().unwrap_or(0);
+        for one in broken {
+            let id: Option<CheckpointId> = one.checkpoint_id.parse().ok();
+            marked.known.extend(id);
+            marked.damaged.entry(id.map_or(0, |id| place_of(&id))).or_insert(one.reason);
+        }
+        let mut by_place: Vec<_> = all.into_iter().map(|c| (place_of(&c.parsed.id), c)).collect();
+        // Those that stay first, then from the last one to go to the first one.
+        by_place.sort_by_key(|(place, _)| if *place == 0 { 0 } else { usize::MAX - place });
+        for (place, checkpoint) in by_place {
+            match marked.reach.add(&checkpoint, place) {
+                Err(error) if error.code() == Code::Corrupt => {
+                    let why = format!("checkpoint {}: {error}", checkpoint.parsed.id);
+                    marked.damaged.entry(place).or_insert(why);
+                }
+                other => other?,
+            }
+            if place > 0 {
+                let directory = self.layout.checkpoint(checkpoint.parsed.id);
+                let files = ["record", "marks"].map(|name| disk_usage(&directory.join(name)));
+                let [record, marks] = files;
+                marked.frees[place - 1] = record? + marks?;
+                marked.found.insert(checkpoint.parsed.id, checkpoint);
+            }
+        }
+        for (hash, owner) in &marked.reach.owners {
+            if let Owner::One(place @ 1..) = owner {
+                marked.frees[place - 1] += self.packs.stored_length(hash);
+            }
+        }
+        Ok(marked)
+    }
+}
