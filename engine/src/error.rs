@@ -204,6 +204,7 @@ fn classify(cause: &std::io::Error) -> (Code, &'static str) {
         }
         Some(Errno::NOSPC | Errno::DQUOT) => (Code::DiskFull, "free some space, or delete checkpoints"),
         Some(Errno::MFILE | Errno::NFILE) => (Code::Io, "raise the limit of open files (ulimit -n)"),
+        Some(Errno::FBIG) => (Code::Io, "raise the limit of file sizes (ulimit -f)"),
         Some(Errno::ROFS) => (Code::PermissionDenied, "the file system is mounted read-only"),
         _ => (Code::Io, "see the cause"),
     }

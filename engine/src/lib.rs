@@ -7,6 +7,7 @@ mod change;
 mod checkpoint;
 mod context;
 mod error;
+mod file_limit;
 pub mod model;
 pub mod probe;
 mod recovery;

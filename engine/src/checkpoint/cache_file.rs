@@ -14,6 +14,7 @@ use turnback_core::CheckpointId;
 
 use super::workspace::{Workspace, make_private};
 use crate::error::{Error, Result};
+use crate::file_limit::write_all_at;
 use crate::store::{
     Durability, FORMAT_VERSION, Identity, Layout, create_file, open_file, read_file, unseal, write_sealed,
 };
@@ -122,7 +123,7 @@ impl CacheFile {
         };
         // What a killed process appended behind the counted bytes goes.
         file.set_len(offset)
-            .and_then(|()| file.write_all_at(&records, offset))
+            .and_then(|()| write_all_at(&file, &records, offset))
             .map_err(|e| Error::io("writing the stat cache", e))?;
         let mut head = Head {
             format: FORMAT_VERSION,
@@ -199,8 +200,7 @@ fn rewritten(directory: &std::path::Path, stem: &str, head: &Head, file: &File) 
     };
     let (_, records) = appender.0.into_inner().unwrap_or_else(PoisonError::into_inner);
     let data = format!("{stem}-{}-clean.records", head.base);
-    create_file(&directory.join(&data))?
-        .write_all_at(&records, 0)
+    write_all_at(&create_file(&directory.join(&data))?, &records, 0)
         .map_err(|e| Error::io("writing the stat cache", e))?;
     let length = records.len() as u64;
     Ok(Some(Head { data, length, clean_length: length, root: (root.offset, root.length), ..head.clone() }))

@@ -2,13 +2,14 @@
 
 use std::collections::HashMap;
 use std::fs::File;
-use std::io::{Read, Write};
+use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use turnback_core::CheckpointId;
 
 use super::workspace::make_private;
 use crate::error::{Code, Error, Result};
+use crate::file_limit::write_all_at;
 use crate::restore::Plan;
 use crate::restore::journal::{self, Head, Prefix};
 use crate::store::{Durability, Layout, create_file, open_file, random_name, sync_directory};
@@ -38,8 +39,8 @@ pub(super) fn write(
     let target = path(layout, workspace);
     let write = || -> Result<()> {
         let failed = |e| Error::io("writing the journal", e).at(&tmp);
-        let mut file = create_file(&tmp)?;
-        file.write_all(bytes).map_err(failed)?;
+        let file = create_file(&tmp)?;
+        write_all_at(&file, bytes, 0).map_err(failed)?;
         if durability == Durability::Power {
             file.sync_all().map_err(failed)?;
         }

@@ -13,6 +13,7 @@ use rustix::io::Errno;
 use super::names::Mechanism;
 use super::record::CopiedRecord;
 use crate::error::{Code, Error};
+use crate::file_limit::check_length;
 use crate::model::{Meta, RelPath, Xattrs};
 use crate::restore::{Dir, Refused, Root, remove_beneath, settle_directory, settle_link, settle_new};
 use crate::tree::mirror::{Groups, Made, Mirror, MirrorDirectory, MirrorError, MirrorFile};
@@ -246,6 +247,7 @@ struct CopyFile<'a> {
 
 impl MirrorFile for CopyFile<'_> {
     fn begin(&self, source: BorrowedFd<'_>, size: u64, may_share: bool) -> Result<(), MirrorError> {
+        check_length(size)?;
         if self.begun.swap(true, Ordering::Relaxed) {
             sys::retry(|| rustix::fs::ftruncate(&self.fd, 0))?;
             self.end.store(0, Ordering::Relaxed);
@@ -272,6 +274,7 @@ impl MirrorFile for CopyFile<'_> {
         if self.shares.load(Ordering::Relaxed) {
             return Ok(());
         }
+        check_length(offset.saturating_add(bytes.len() as u64))?;
         let mut at = offset;
         let mut rest = bytes;
         while !rest.is_empty() {
@@ -289,6 +292,7 @@ impl MirrorFile for CopyFile<'_> {
     fn finish(&self, size: u64, want: &Meta, xattrs: &Xattrs) -> Result<Made, MirrorError> {
         if self.end.load(Ordering::Relaxed) != size {
             // It ends with a hole, or was cut off while it was read.
+            check_length(size)?;
             sys::retry(|| rustix::fs::ftruncate(&self.fd, size))?;
         }
         let refused = settle_new(self.fd.as_fd(), want, wanted(xattrs))?;

@@ -1,6 +1,5 @@
 //! A checkpoint that is being written: nobody sees it until it is published by one rename (P1), and it leaves nothing when it is not.
 
-use std::io::Write;
 use std::path::PathBuf;
 
 use turnback_core::CheckpointId;
@@ -14,6 +13,7 @@ use super::record::{Marks, Record};
 use super::room::Room;
 use super::{files, index, manifest};
 use crate::error::{Code, Error, Result};
+use crate::file_limit::write_all_at;
 use crate::model::{Entry, Hash, Sink};
 
 /// What an acknowledged checkpoint survives.
@@ -123,8 +123,8 @@ impl<'a> Draft<'a> {
 
     fn file(&self, name: &str, bytes: &[u8]) -> Result<()> {
         let path = self.directory.join(name);
-        let mut file = files::create_file(&path)?;
-        file.write_all(bytes).map_err(|e| Error::io("writing a file of the store", e).at(&path))?;
+        let file = files::create_file(&path)?;
+        write_all_at(&file, bytes, 0).map_err(|e| Error::io("writing a file of the store", e).at(&path))?;
         if self.durability == Durability::Power {
             file.sync_data().map_err(|e| Error::io("syncing a file of the store", e).at(&path))?;
         }

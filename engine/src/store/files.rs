@@ -1,7 +1,7 @@
 //! The store's own files: 0700 and 0600 whatever the umask (C9), synced before they count.
 
 use std::fs::File;
-use std::io::{Read, Write};
+use std::io::Read;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 
@@ -10,6 +10,7 @@ use rustix::fs::Mode;
 use super::draft::Durability;
 use super::format::seal;
 use crate::error::{Code, Error, Result};
+use crate::file_limit::write_all_at;
 
 /// Makes a directory that only we can enter; one that is there already is fine.
 pub(crate) fn make_directory(path: &Path) -> Result<()> {
@@ -94,8 +95,8 @@ pub fn write_sealed<T: serde::Serialize>(
 ) -> Result<()> {
     let bytes = seal(value)?;
     let write = || -> Result<()> {
-        let mut file = create_file(tmp)?;
-        file.write_all(&bytes).map_err(|e| Error::io("writing a file of the store", e).at(tmp))?;
+        let file = create_file(tmp)?;
+        write_all_at(&file, &bytes, 0).map_err(|e| Error::io("writing a file of the store", e).at(tmp))?;
         if durability == Durability::Power {
             file.sync_all().map_err(|e| Error::io("syncing a file of the store", e).at(tmp))?;
         }

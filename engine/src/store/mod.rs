@@ -33,16 +33,16 @@ pub(crate) use files::{create_file, make_directory, names, open_file, read_file,
 pub use files::{random_name, remove_tree, sync_directory, write_sealed};
 pub use format::{FORMAT_VERSION, seal, unseal};
 pub use gc::{Collector, Hooks, Removed};
-pub use mark::Marked;
-pub use room::Room;
 pub use keep::removed_since;
 pub use layout::Layout;
 pub use lock::{FileLock, LockKind, Patience, StoreAlone, own_store, share_store};
+pub use mark::Marked;
 pub use open::{OpenedStore, StoreLocation, open_store, unsafe_ancestor};
 pub use pack_set::PackSet;
 pub use record::{
     CoverageRecord, Identity, LossyPath, Marks, Parsed, Record, RollbackOf, RootRecord, RulesRecord,
     UncoveredRecord,
 };
+pub use room::Room;
 pub use usage::{disk_usage, freed_by_delete};
 pub use verify::{VerifyReport, verify, verify_kept_packs};

@@ -12,6 +12,7 @@ use super::files;
 use super::index::{self, IndexEntry};
 use super::room::Room;
 use crate::error::{Code, Error, Result};
+use crate::file_limit::write_all_at;
 use crate::model::Hash;
 
 const MAGIC: &[u8; 8] = b"TBPACK\0\x01";
@@ -154,7 +155,7 @@ impl<'a> PackWriter<'a> {
 
     fn write(&self, file: Option<&File>, base: u64, buffer: &[u8]) -> Result<()> {
         let Some(file) = file else { return Ok(()) };
-        file.write_all_at(buffer, base).map_err(|e| Error::io("writing a pack", e))?;
+        write_all_at(file, buffer, base).map_err(|e| Error::io("writing a pack", e))?;
         let written = self.written.fetch_add(buffer.len() as u64, Ordering::AcqRel) + buffer.len() as u64;
         let synced = self.synced.load(Ordering::Acquire);
         if self.sync

@@ -1,7 +1,6 @@
 //! Taking dead objects out of a pack: a new index first, which decides what lives, then the bytes of what does not (C9).
 
 use std::fs::File;
-use std::io::Write;
 use std::os::unix::fs::{FileExt, MetadataExt};
 use std::path::{Path, PathBuf};
 
@@ -13,6 +12,7 @@ use super::index::{self, Index, IndexEntry};
 use super::layout::Layout;
 use super::{files, grave};
 use crate::error::{Code, Error, Result};
+use crate::file_limit::write_all_at;
 use crate::model::Hash;
 
 /// The index of before, kept until the bytes of what it had and the new one has not are erased.
@@ -72,8 +72,8 @@ impl Shrink {
         let room = budget.room(name);
         let write = || -> Result<()> {
             room.need(shrink.bytes.len() as u64 + 4096)?;
-            let mut file = files::create_file(&tmp)?;
-            file.write_all(&shrink.bytes).map_err(|e| Error::io("writing an index", e).at(&tmp))?;
+            let file = files::create_file(&tmp)?;
+            write_all_at(&file, &shrink.bytes, 0).map_err(|e| Error::io("writing an index", e).at(&tmp))?;
             file.sync_all().map_err(|e| Error::io("syncing an index", e).at(&tmp))
         };
         match write() {
