@@ -2,25 +2,56 @@
 
 use std::fmt;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicU8, Ordering};
 use std::time::Instant;
 
 use crate::error::{Code, Error, Result};
 
 /// A shared flag that ends an operation at its next system call (C12).
+///
+/// Who gives an operation up and the operation itself agree on what became of it: either it is cancelled, or it has begun the step that
+/// cannot be cancelled any more ([`Cancel::commit`]) and its success is on the way.
 #[derive(Debug, Clone, Default)]
-pub struct Cancel(Arc<AtomicBool>);
+pub struct Cancel(Arc<AtomicU8>);
+
+const RUNNING: u8 = 0;
+const CANCELLED: u8 = 1;
+const COMMITTING: u8 = 2;
+const ABANDONED: u8 = 3;
+const COMMITTED: u8 = 4;
 
 impl Cancel {
-    /// Asks the operation to stop. Cannot be taken back.
-    pub fn cancel(&self) {
-        self.0.store(true, Ordering::Release);
+    /// Asks the operation to stop. Cannot be taken back. Returns `false` when it is too late: it is about to succeed.
+    pub fn cancel(&self) -> bool {
+        matches!(self.change(RUNNING, CANCELLED), Ok(_) | Err(CANCELLED))
     }
 
-    /// Whether a stop was asked for.
+    /// Whether a stop was asked for in time.
     #[must_use]
     pub fn is_cancelled(&self) -> bool {
-        self.0.load(Ordering::Acquire)
+        self.0.load(Ordering::Acquire) == CANCELLED
+    }
+
+    /// Nobody waits any more for an operation that is about to succeed: what it did is to be taken back. Returns `false` when it is
+    /// too late for that as well.
+    pub fn abandon(&self) -> bool {
+        self.cancel() || matches!(self.change(COMMITTING, ABANDONED), Ok(_) | Err(ABANDONED))
+    }
+
+    /// The operation begins its last step, after which only [`Cancel::abandon`] can undo it. Returns `false` when it was cancelled.
+    #[must_use]
+    pub fn commit(&self) -> bool {
+        self.change(RUNNING, COMMITTING).is_ok()
+    }
+
+    /// The last step is done. Returns `false` when it has to be taken back.
+    #[must_use]
+    pub fn committed(&self) -> bool {
+        self.change(COMMITTING, COMMITTED).is_ok()
+    }
+
+    fn change(&self, from: u8, to: u8) -> std::result::Result<u8, u8> {
+        self.0.compare_exchange(from, to, Ordering::AcqRel, Ordering::Acquire)
     }
 }
 
@@ -59,7 +90,7 @@ impl Context {
     #[inline]
     pub fn check(&self) -> Result<()> {
         if self.cancel.is_cancelled() {
-            return Err(Error::new(Code::Aborted, "the operation was cancelled", "nothing was left behind"));
+            return Err(aborted());
         }
         if self.deadline.is_some_and(|deadline| Instant::now() >= deadline) {
             return Err(Error::new(
@@ -71,12 +102,33 @@ impl Context {
         Ok(())
     }
 
+    /// As [`Context::check`], for the last time before what the operation is for becomes visible.
+    ///
+    /// # Errors
+    /// As [`Context::check`].
+    pub fn commit(&self) -> Result<()> {
+        self.check()?;
+        if self.cancel.commit() { Ok(()) } else { Err(aborted()) }
+    }
+
+    /// Fails when nobody waits for what has just become visible: then it has to be taken back.
+    ///
+    /// # Errors
+    /// `ABORTED`.
+    pub fn committed(&self) -> Result<()> {
+        if self.cancel.committed() { Ok(()) } else { Err(aborted()) }
+    }
+
     /// Tells the listener, if there is one.
     pub fn report(&self, progress: Progress) {
         if let Some(listener) = &self.on_progress {
             listener(progress);
         }
     }
+}
+
+fn aborted() -> Error {
+    Error::new(Code::Aborted, "the operation was cancelled", "nothing was left behind")
 }
 
 impl fmt::Debug for Context {

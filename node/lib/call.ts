@@ -38,6 +38,9 @@ export interface Call<T> {
  */
 const GRACE_MS = 25;
 
+/** How long the last step of a call may take that is given up during it: with {@link GRACE_MS} within the 50 ms of C12. */
+const COMMIT_MS = 20;
+
 /**
  * Runs a long call. When the signal fires it rejects at once, whatever the worker hangs in; the worker ends at its next
  * system call.
@@ -66,7 +69,16 @@ export async function long<T>(call: Call<T>, limits: Limits): Promise<T> {
     };
     const giveUp = (error: GivenUp) => {
       if (over || givenUp !== undefined) return;
-      ticket.cancel();
+      if (!ticket.cancel()) {
+        // Too late: the engine is at the one step that cannot be cancelled. Its success is worth a moment's waiting; what comes later
+        // still, because that step hangs, the engine takes back itself.
+        givenUp = error;
+        lingering = setTimeout(() => {
+          ticket.abandon();
+          leave(error(undefined));
+        }, COMMIT_MS);
+        return;
+      }
       if (call.lingerMs === undefined) return leave(error(undefined));
       givenUp = error;
       lingering = setTimeout(() => leave(error(undefined)), call.lingerMs);

@@ -31,10 +31,17 @@ impl Ticket {
         Self::default()
     }
 
-    /// Ends the call at its next system call. Cannot be taken back.
+    /// Ends the call at its next system call. Cannot be taken back. `false` when it is too late: it is about to succeed.
     #[napi(catch_unwind)]
-    pub fn cancel(&self) {
-        self.cancel.cancel();
+    pub fn cancel(&self) -> bool {
+        self.cancel.cancel()
+    }
+
+    /// Nobody waits any more for a call that was about to succeed: the engine takes back what it did. `false` when it is too late for
+    /// that as well.
+    #[napi(catch_unwind)]
+    pub fn abandon(&self) -> bool {
+        self.cancel.abandon()
     }
 }
 

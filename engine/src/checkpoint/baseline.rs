@@ -14,7 +14,7 @@ use super::workspace::{Workspace, identity, make_private};
 use crate::context::Context;
 use crate::error::Result;
 use crate::model::Node;
-use crate::store::{Draft, Durability, FileLock, LockKind, Patience, Preview, RulesRecord, remove_tree};
+use crate::store::{Draft, Durability, End, FileLock, LockKind, Patience, Preview, RulesRecord, remove_tree};
 use crate::tree::mirror::Mirror;
 use crate::tree::{Limits, Rules, change, differences};
 
@@ -75,7 +75,7 @@ impl Manager {
             }
             let _store = inner.share_store(ctx)?;
             let taken = inner.take_mirrored(&resource, &sandbox, request, ctx)?;
-            inner.publish(&sandbox, taken, purpose.clone(), ctx)
+            inner.publish(&sandbox, taken, purpose.clone(), End::Before(ctx))
         })?;
         drop(held);
         self.set_pinned(published.parsed.id, true)?;

@@ -16,7 +16,7 @@ use crate::context::Context;
 use crate::error::{Code, Error, Result};
 use crate::model::{Entry, Hash, Node, Objects, Picture, RelPath, Sink, encode_uncovered};
 use crate::store::{
-    CoverageRecord, Draft, FORMAT_VERSION, Identity, LossyPath, Marks, Preview, Published, Record,
+    CoverageRecord, Draft, End, FORMAT_VERSION, Identity, LossyPath, Marks, Preview, Published, Record,
     RollbackOf, RootRecord, RulesRecord, UncoveredRecord,
 };
 use crate::tree::{CacheWriter, Limits, Rules, Walk, Walked, lookup};
@@ -83,7 +83,7 @@ impl Manager {
         let published = inner.with_room(&BTreeSet::new(), ctx, || {
             let _store = inner.share_store(ctx)?;
             let taken = inner.take(&workspace, workspace.open()?, rules.clone(), limits, None, None, ctx)?;
-            inner.publish(&workspace, taken, purpose.clone(), ctx)
+            inner.publish(&workspace, taken, purpose.clone(), End::Itself(ctx))
         })?;
         drop(held);
         if matches!(published.parsed.phase, Phase::PreBatch | Phase::PreRollback) {
@@ -206,16 +206,15 @@ impl Inner {
         workspace: &Workspace,
         taken: Taken<'_>,
         purpose: Purpose<'_>,
-        ctx: &Context,
+        end: End<'_>,
     ) -> Result<Arc<Published>> {
         let Taken { walked, identity, draft, cache, appender, rules } = taken;
         let id = self.next_id()?;
         let mut record = self.record(workspace, id, &walked, identity, rules, &purpose, &draft)?;
         let marks =
             purpose.label.map(|label| Marks { format: FORMAT_VERSION, label: Some(label), pinned: false });
-        ctx.check()?;
         // Taken until the stat cache is written as well.
-        let _room = draft.publish(id, &mut record, marks.as_ref(), cache.adds(&appender))?;
+        let _room = draft.publish(id, &mut record, marks.as_ref(), cache.adds(&appender), end)?;
         self.packs.refresh()?;
         if let Some(root) = walked.cache {
             // The checkpoint is published: a cache that cannot be written costs time, not data.

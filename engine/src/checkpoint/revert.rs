@@ -20,7 +20,7 @@ use crate::report::RollbackReport;
 use crate::restore::{
     Applied, GitMode, MergeOptions, Merged, OnConflict, Plan, PlanOptions, Sides, merge, plan,
 };
-use crate::store::{LossyPath, Preview, Published, RollbackOf};
+use crate::store::{End, LossyPath, Preview, Published, RollbackOf};
 use crate::tree::Limits;
 
 /// How to take changes back.
@@ -233,7 +233,7 @@ impl Inner {
                 paths: paths.map(|p| p.iter().map(|p| LossyPath::new(p.as_bytes())).collect()),
             }),
         };
-        Ok(self.publish(workspace, taken, purpose, ctx)?.parsed.id)
+        Ok(self.publish(workspace, taken, purpose, End::Before(ctx))?.parsed.id)
     }
 }
 

@@ -18,7 +18,7 @@ use crate::model::{Reason, RelPath};
 use crate::recovery::{RecoveryOutcome, RestoreKind};
 use crate::report::RollbackReport;
 use crate::restore::{GitMode, Plan, PlanOptions, plan};
-use crate::store::{LossyPath, Preview, Published, RollbackOf};
+use crate::store::{End, LossyPath, Preview, Published, RollbackOf};
 use crate::tree::Limits;
 
 /// How to turn back.
@@ -287,7 +287,7 @@ impl Inner {
                 paths: paths.map(|p| p.iter().map(|p| LossyPath::new(p.as_bytes())).collect()),
             }),
         };
-        Ok(self.publish(workspace, taken, purpose, ctx)?.parsed.id)
+        Ok(self.publish(workspace, taken, purpose, End::Before(ctx))?.parsed.id)
     }
 
     /// What the checkpoint does not cover is said again (C6): it was left as it is.

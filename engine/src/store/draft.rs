@@ -12,6 +12,7 @@ use super::pack_set::PackSet;
 use super::record::{Marks, Record};
 use super::room::Room;
 use super::{files, index, manifest};
+use crate::context::Context;
 use crate::error::{Code, Error, Result};
 use crate::file_limit::write_all_at;
 use crate::model::{Entry, Hash, Sink};
@@ -24,6 +25,37 @@ pub enum Durability {
     Power,
     /// The end of the process, however sudden; after a power cut the last checkpoints may be missing or damaged (and then say so).
     Process,
+}
+
+/// How a checkpoint ends that somebody may cancel.
+#[derive(Debug, Clone, Copy)]
+pub enum End<'a> {
+    /// It is what the operation is for: who cancels it hears whether it came in time (C12).
+    Itself(&'a Context),
+    /// The operation goes on with something else, and can be cancelled until that is done.
+    Before(&'a Context),
+}
+
+impl End<'_> {
+    fn check(self) -> Result<()> {
+        match self {
+            Self::Itself(ctx) | Self::Before(ctx) => ctx.check(),
+        }
+    }
+
+    fn begin(self) -> Result<()> {
+        match self {
+            Self::Itself(ctx) => ctx.commit(),
+            Self::Before(ctx) => ctx.check(),
+        }
+    }
+
+    fn finish(self) -> Result<()> {
+        match self {
+            Self::Itself(ctx) => ctx.committed(),
+            Self::Before(ctx) => ctx.check(),
+        }
+    }
 }
 
 /// An unpublished checkpoint. Dropping it removes what was written.
@@ -72,13 +104,15 @@ impl<'a> Draft<'a> {
     /// `record.stored_bytes` is filled in. Returns the room that was taken, `beside` bytes of it for the caller.
     ///
     /// # Errors
-    /// `STORE_FULL` or `DISK_FULL`, or the system's error when anything cannot be written: then nothing is published.
+    /// `STORE_FULL` or `DISK_FULL`, `ABORTED` or `TIMED_OUT`, or the system's error when anything cannot be written: then nothing is
+    /// published, and what was for a moment is not any more.
     pub fn publish(
         mut self,
         id: CheckpointId,
         record: &mut Record,
         marks: Option<&Marks>,
         beside: u64,
+        end: End<'_>,
     ) -> Result<Room<'a>> {
         let writer = self.writer()?;
         let texts =
@@ -88,30 +122,38 @@ impl<'a> Draft<'a> {
             return Err(writer.room().refuse(needs));
         }
         writer.room().need(needs)?;
+        end.check()?;
         let (mut entries, length) = writer.finish()?;
+        end.check()?;
         let mut stored = length;
         if !entries.is_empty() {
             let bytes = index::encode(&mut entries);
             stored += bytes.len() as u64;
             self.file("objects.index", &bytes)?;
+            end.check()?;
         }
         record.stored_bytes = stored;
         self.file("record", &seal_short(record)?)?;
         if let Some(marks) = marks {
             self.file("marks", &seal_short(marks)?)?;
         }
+        end.check()?;
         if self.durability == Durability::Power {
             files::sync_directory(&self.directory)?;
         }
         let target = self.layout.checkpoint(id);
+        end.begin()?;
         std::fs::rename(&self.directory, &target)
             .map_err(|e| Error::io("publishing the checkpoint", e).at(&target))?;
-        if self.durability == Durability::Power
-            && let Err(error) = files::sync_directory(&self.layout.checkpoints())
-        {
-            // What may not survive is not acknowledged, and what is not acknowledged must not be listed (input 64).
+        let synced = match self.durability {
+            Durability::Power => files::sync_directory(&self.layout.checkpoints()),
+            Durability::Process => Ok(()),
+        };
+        // What may not survive is not acknowledged, and what is not acknowledged must not be listed (input 64); nor what nobody waits
+        // for any more (C12).
+        if let Err(error) = synced.and_then(|()| end.finish()) {
             std::fs::rename(&target, &self.directory)
-                .map_err(|e| Error::io("taking an unsynced checkpoint back", e).at(&target))?;
+                .map_err(|e| Error::io("taking a checkpoint back", e).at(&target))?;
             return Err(error);
         }
         self.published = true;

@@ -118,3 +118,54 @@ fn a_workspace_that_is_in_use() {
     drop(held);
     place.create();
 }
+
+/// C12, P11: who gives up and the worker agree on what became of it, whenever the two meet.
+#[test]
+fn a_create_that_was_cancelled_in_time_is_never_published() {
+    let place = Place::default();
+    for i in 0..40u64 {
+        place.write(&format!("f{i}"), noise(i, 3_000));
+    }
+    let mut listed = vec![place.create().checkpoint_id];
+    let (mut in_time, mut abandoned, mut too_late) = (0, 0, 0);
+    for round in 0..400u64 {
+        place.write("f1", noise(round, 3_000));
+        let ctx = Context::default();
+        let cancel = ctx.cancel.clone();
+        let start = std::sync::Barrier::new(2);
+        let (result, stopped, left) = std::thread::scope(|scope| {
+            let worker = scope.spawn(|| {
+                start.wait();
+                place.manager.create(&place.root(), request(), &ctx)
+            });
+            start.wait();
+            // Somewhere within the few milliseconds that it takes: each round a little later.
+            let until = Instant::now() + Duration::from_micros(round * 20);
+            while Instant::now() < until {
+                std::hint::spin_loop();
+            }
+            let stopped = cancel.cancel();
+            let left = !stopped && round % 2 == 1 && cancel.abandon();
+            (worker.join().unwrap(), stopped, left)
+        });
+        match result {
+            Err(error) => {
+                assert!(stopped || left, "round {round}: {error}");
+                assert_eq!(error.code(), Code::Aborted);
+                if stopped { in_time += 1 } else { abandoned += 1 }
+            }
+            Ok(checkpoint) => {
+                assert!(!stopped && !left, "round {round}: it was given up and is there");
+                listed.push(checkpoint.checkpoint_id);
+                too_late += 1;
+            }
+        }
+        let now: Vec<_> = place.manager.list(None).unwrap().checkpoints;
+        let now: Vec<_> = now.iter().map(|c| c.checkpoint.checkpoint_id).collect();
+        assert_eq!(now, listed, "round {round}");
+    }
+    assert!(in_time > 0, "none was cancelled in time");
+    println!("{in_time} cancelled, {abandoned} taken back, {too_late} too late to cancel");
+    place.verify_is_clean();
+    assert_eq!(fs::read_dir(place.manager.store_path().join("tmp")).unwrap().count(), 0);
+}

@@ -11,7 +11,7 @@ use turnback_engine::model::{
     Xattrs, decode_entry, decode_segments, encode_entry,
 };
 use turnback_engine::store::{
-    Budget, Draft, Durability, FileLock, Layout, LockKind, OnFull, PackSet, Patience,
+    Budget, Draft, Durability, End, FileLock, Layout, LockKind, OnFull, PackSet, Patience,
 };
 use turnback_engine::{Context, escape};
 
@@ -117,7 +117,8 @@ fn stored(objects: &[Vec<u8>]) -> (Place, PackSet, Vec<Hash>) {
             hashes.push(draft.put(object).unwrap());
         }
         let id = CheckpointId::from_bytes([7; 16]);
-        draft.publish(id, &mut record.unwrap(), None, 0).unwrap();
+        let ctx = Context::default();
+        draft.publish(id, &mut record.unwrap(), None, 0, End::Itself(&ctx)).unwrap();
     }
     packs.refresh().unwrap();
     drop(lock);
