@@ -8,6 +8,7 @@ use super::manager::Manager;
 use super::workspace::Workspace;
 use crate::context::Context;
 use crate::error::{Code, Error, Result};
+use crate::model::{Reason, Uncovered};
 use crate::restore::{ApplyOptions, GitMode, PlanOptions, Root, Target, apply, plan};
 use crate::store::Durability;
 
@@ -55,18 +56,21 @@ impl Manager {
             root_made: None,
         };
         let applied = apply(place, &plan, &inner.packs, &options, ctx)?;
-        let uncovered = plan.not_restorable().len();
-        match applied.not_restorable.len().checked_sub(uncovered) {
-            None | Some(0) => Ok(()),
-            Some(failed) => {
-                let first = applied.not_restorable.iter().find(|u| !plan.not_restorable().contains(u));
-                let path = first.map(|u| format!("`{}` ({})", u.path, u.reason.as_str())).unwrap_or_default();
-                Err(Error::new(
-                    Code::Corrupt,
-                    format!("{failed} paths could not be exported, the first one is {path}"),
-                    "the others are there; run `turnback verify`",
-                ))
-            }
-        }
+        // What the checkpoint says itself that it does not have is no failure; a directory that cannot be read is, although the plan
+        // knows of it already.
+        let is_lost = |u: &&Uncovered| u.reason == Reason::Damaged || !plan.not_restorable().contains(u);
+        let lost: Vec<_> = applied.not_restorable.iter().filter(is_lost).collect();
+        let Some(first) = lost.first() else { return Ok(()) };
+        let (count, noun) = (lost.len(), if lost.len() == 1 { "path" } else { "paths" });
+        Err(Error::new(
+            Code::Corrupt,
+            format!(
+                "{count} {noun} could not be exported, the first one is `{}` ({})",
+                first.path,
+                first.reason.as_str()
+            ),
+            "the others are there; run `turnback verify`",
+        )
+        .at(&target.path))
     }
 }

@@ -9,7 +9,7 @@ use turnback_engine::{Code, Context, Manager, RollbackRequest};
 
 use crate::common::everything::fifo;
 use crate::common::picture::{Tree, same};
-use crate::common::place::{Place, code, copy_store, exact, noise, open};
+use crate::common::place::{Place, code, copy_store, exact, files_beneath, noise, open};
 
 /// Two checkpoints that share nothing, and their trees.
 struct Pair {
@@ -302,4 +302,28 @@ fn a_store_can_be_copied_and_lost_in_part() {
     copy_store(&pair.place.store(), &copy);
     fs::write(copy.join("format"), "").unwrap();
     assert_eq!(code(open(&copy)), Code::StoreFormat);
+}
+
+/// P7, P12: a whole directory that cannot be read was known to the plan, and is missing from the export all the same.
+#[test]
+fn an_export_without_a_damaged_directory_fails() {
+    let place = Place::default();
+    place.write("d/b", "b");
+    place.write("a", "a");
+    let first = place.create().checkpoint_id;
+    place.write("a", "another");
+    let second = place.create().checkpoint_id;
+    // What both have lies in the first one's pack, which is kept under a name of its own.
+    place.manager.delete(first).unwrap();
+    for file in files_beneath(&place.store().join("packs")) {
+        if file.extension().is_some_and(|e| e == "pack") {
+            fs::File::options().write(true).open(&file).unwrap().set_len(0).unwrap();
+        }
+    }
+    let manager = open(&place.store()).unwrap();
+    let into = place.dir.path().join("out");
+    let error = manager.export(second, &into, &Context::default()).unwrap_err();
+    assert_eq!(error.code(), Code::Corrupt, "{error}");
+    assert!(error.to_string().contains("`d`"), "{error}");
+    assert_eq!(fs::read_to_string(into.join("a")).unwrap(), "another");
 }
