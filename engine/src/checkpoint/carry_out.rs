@@ -141,6 +141,7 @@ impl Inner {
                     job.workspace.adopt(self.layout(), old, identity(&job.workspace.open()?)?)?;
                 }
                 if journaled {
+                    self.mark_done(job.kind, &job.targets).map_err(|e| interrupted(job.kind, e))?;
                     self.close_journal(job.workspace);
                 }
                 Ok(Carried { applied, journaled })

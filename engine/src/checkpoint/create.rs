@@ -94,9 +94,19 @@ impl Manager {
 }
 
 /// Stores, and keeps manifests at hand.
-struct Both<'a> {
-    draft: &'a Draft<'a>,
-    manifests: &'a Preview<'a>,
+pub(super) struct Both<'a> {
+    pub(super) draft: &'a Draft<'a>,
+    pub(super) manifests: &'a Preview<'a>,
+}
+
+impl Objects for Both<'_> {
+    fn read(&self, hash: Hash, limit: u64) -> Result<Vec<u8>> {
+        self.manifests.read(hash, limit)
+    }
+
+    fn directory(&self, manifest: Hash) -> Result<Vec<Entry>> {
+        self.manifests.directory(manifest)
+    }
 }
 
 impl Sink for Both<'_> {

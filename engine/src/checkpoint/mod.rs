@@ -3,6 +3,7 @@
 pub(crate) mod baseline;
 mod cache_file;
 mod carry_out;
+pub(crate) mod commit;
 mod contents;
 mod create;
 mod export;

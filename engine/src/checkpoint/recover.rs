@@ -128,6 +128,9 @@ impl Inner {
             }
         };
         let outcome = self.finish(workspace, &head, plan, ctx).map_err(unfinished)?;
+        if outcome.0 == RecoveryOutcome::Finished {
+            self.mark_done(head.kind, &head.targets).map_err(unfinished)?;
+        }
         self.close_journal(workspace);
         let report = self.report(workspace, &head, outcome);
         if !report.not_restorable.is_empty() || report.outcome != RecoveryOutcome::Finished {

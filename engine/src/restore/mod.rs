@@ -15,4 +15,5 @@ pub(crate) use apply::{precheck, sync_before};
 pub(crate) use beneath::{Dir, Refused, settle_directory, settle_link, settle_new};
 pub use beneath::{Resolver, Root};
 pub use plan::{GitMode, Manifests, MergeOptions, Merged, OnConflict, Plan, PlanOptions, Sides, merge, plan};
+pub(crate) use plan::{is_git_name, same_state, same_value};
 pub(crate) use stage::{needs_area, remove_beneath, sweep};

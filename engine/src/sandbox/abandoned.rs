@@ -161,6 +161,15 @@ impl Sandboxes {
         };
         let Some(lock) = place.lock(Patience::Try, ctx)? else { return Ok(Outcome::InUse) };
         let Some(mut record) = place.read()? else { return Ok(Outcome::InUse) };
+        match super::carried::taken_up(&self.manager, place, &record, ctx) {
+            Ok(newer) => record = newer.unwrap_or(record),
+            Err(error) if matches!(error.code(), Code::Aborted | Code::TimedOut) => return Err(error),
+            Err(error) => {
+                return Ok(Outcome::Kept(format!(
+                    "its commit was cut short and cannot be finished: {error}"
+                )));
+            }
+        }
         match self.unsaved(&record, ctx) {
             Ok(Some(false)) => {}
             Ok(Some(true)) => return Ok(Outcome::Kept("it holds unsaved work".to_owned())),

@@ -6,6 +6,8 @@ use std::path::Path;
 
 use turnback_core::{Millis, SandboxStatus};
 
+use super::carried;
+use super::commit::{CommitOptions, CommitReport};
 use super::copier::Copier;
 use super::handle::{Handle, Locked};
 use super::lease::Lease;
@@ -204,6 +206,18 @@ impl Sandbox for CopyOnWriteSandbox {
 
     fn has_unsaved(&self, at: &Locked<'_>, ctx: &Context) -> Result<bool> {
         at.handle().manager().differs(at.baseline()?, ctx)
+    }
+
+    fn take_up(&self, at: &mut Locked<'_>, ctx: &Context) -> Result<()> {
+        carried::take_up(at, ctx)
+    }
+
+    fn commit(&self, options: &CommitOptions, ctx: &Context) -> Result<CommitReport> {
+        carried::commit(&self.handle, options, ctx)
+    }
+
+    fn undo_commit(&self, ctx: &Context) -> Result<RollbackReport> {
+        carried::undo(&self.handle, ctx)
     }
 
     fn put_back(&self, at: &Locked<'_>, ctx: &Context) -> Result<RollbackReport> {

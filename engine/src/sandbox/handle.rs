@@ -117,6 +117,11 @@ impl Handle {
         Ok(self.place.read()?.map_or(SandboxStatus::CleanedUp, |record| record.status))
     }
 
+    /// Where its record lies.
+    pub(super) const fn place(&self) -> &Place {
+        &self.place
+    }
+
     /// Waits for its turn and reads the record anew: another process may have changed it.
     pub(crate) fn locked(&self, ctx: &Context) -> Result<Locked<'_>> {
         let lock = self.place.lock_patiently(ctx)?;
@@ -136,11 +141,13 @@ pub struct Locked<'a> {
     record: Option<Record>,
 }
 
-impl Locked<'_> {
-    pub(crate) const fn handle(&self) -> &Handle {
+impl<'a> Locked<'a> {
+    pub(crate) const fn handle(&self) -> &'a Handle {
         self.handle
     }
+}
 
+impl Locked<'_> {
     /// Its status; it is cleaned up when nothing is known of it any more.
     pub(crate) fn status(&self) -> SandboxStatus {
         self.record.as_ref().map_or(SandboxStatus::CleanedUp, |record| record.status)
@@ -177,6 +184,20 @@ impl Locked<'_> {
         self.check(next)?;
         let mut record = self.record()?.clone();
         record.status = next;
+        with(&mut record);
+        self.handle.place.write(&record)?;
+        self.record = Some(record);
+        Ok(())
+    }
+
+    /// Takes over a record that was written meanwhile, under the same lock.
+    pub(crate) fn renew(&mut self, record: Record) {
+        self.record = Some(record);
+    }
+
+    /// Changes the record and nothing of the status.
+    pub(crate) fn note(&mut self, with: impl FnOnce(&mut Record)) -> Result<()> {
+        let mut record = self.record()?.clone();
         with(&mut record);
         self.handle.place.write(&record)?;
         self.record = Some(record);

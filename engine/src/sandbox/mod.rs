@@ -4,11 +4,15 @@
 //! A strategy is a type that implements [`Sandbox`]'s three required steps; life, lock, lease and registry are the same for all.
 
 mod abandoned;
+mod carried;
+mod commit;
+mod commit_all;
 mod contains;
 mod copier;
 mod copy_on_write;
 mod ephemeral;
 mod handle;
+mod held_back;
 mod lease;
 mod locations;
 mod names;
@@ -20,8 +24,10 @@ mod registry;
 mod removal;
 mod sandboxes;
 mod strategy;
+mod three_way;
 
 pub use abandoned::{AbandonedReport, Kept, SandboxAbout, SandboxInfo};
+pub use commit::{CommitOptions, CommitReport, HeldBack, HoldReason, MergeMode, OnCommitConflict};
 pub use copy_on_write::CopyOnWriteSandbox;
 pub use handle::{Handle, Locked};
 pub use lease::Owner;

@@ -2,6 +2,7 @@
 
 use turnback_core::{Millis, SandboxStatus};
 
+use super::commit::{CommitOptions, CommitReport};
 use super::handle::{Handle, Locked, no_baseline};
 use super::lease::Lease;
 use super::names::{MechanismChoice, StrategyName};
@@ -86,6 +87,19 @@ impl Sandbox for NoSandbox {
     /// Everything is in the resource, where it stays.
     fn has_unsaved(&self, _at: &Locked<'_>, _ctx: &Context) -> Result<bool> {
         Ok(false)
+    }
+
+    /// Everything is in the resource already.
+    fn commit(&self, _options: &CommitOptions, ctx: &Context) -> Result<CommitReport> {
+        let mut at = self.handle.locked(ctx)?;
+        at.record()?;
+        at.use_()?;
+        at.become_(SandboxStatus::Committed)?;
+        Ok(CommitReport { committed: true, ..CommitReport::default() })
+    }
+
+    fn undo_commit(&self, _ctx: &Context) -> Result<RollbackReport> {
+        Err(no_baseline(StrategyName::None))
     }
 
     fn put_back(&self, _at: &Locked<'_>, _ctx: &Context) -> Result<RollbackReport> {

@@ -74,7 +74,14 @@ impl Sandboxes {
         match record.strategy {
             StrategyName::None => Ok(Arc::new(NoSandbox::open(&self.manager, place, &record, lease))),
             StrategyName::CopyOnWrite => {
-                Ok(Arc::new(CopyOnWriteSandbox::open(&self.manager, place, &record, lease)))
+                let sandbox = CopyOnWriteSandbox::open(&self.manager, place, &record, lease);
+                if super::carried::is_cut_short(&record)
+                    && let Err(error) =
+                        sandbox.handle().locked(ctx).and_then(|mut at| sandbox.take_up(&mut at, ctx))
+                {
+                    tracing::warn!(%error, %id, "a commit that was cut short waits for the next call");
+                }
+                Ok(Arc::new(sandbox))
             }
             StrategyName::GitWorktree => Err(no_worktrees()),
         }

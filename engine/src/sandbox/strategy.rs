@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use turnback_core::{CheckpointId, Phase, SandboxStatus};
 
+use super::commit::{CommitOptions, CommitReport};
 use super::contains::contains;
 use super::handle::{Handle, Locked};
 use super::removal;
@@ -49,6 +50,34 @@ pub trait Sandbox: Debug + Send + Sync {
     /// `NOT_UNDOABLE` without a baseline, otherwise those of [`crate::Manager::rollback`].
     fn put_back(&self, at: &Locked<'_>, ctx: &Context) -> Result<RollbackReport>;
 
+    /// *A strategy's step:* finishes what an earlier call began and was cut short in.
+    ///
+    /// # Errors
+    /// When it cannot be finished: then nothing else may be done.
+    fn take_up(&self, _at: &mut Locked<'_>, _ctx: &Context) -> Result<()> {
+        Ok(())
+    }
+
+    /// Brings the sandbox's changes into its resource (S6, S7). Conflicts are in the report; nothing is written then.
+    ///
+    /// # Errors
+    /// `INVALID_ARGUMENT` for options that the strategy does not have, or when it cannot commit; `ILLEGAL_TRANSITION`, `BUSY` also when
+    /// another commit of this sandbox was made meanwhile, `NOT_FOUND` when a directory is gone, `CONFLICT` when somebody writes to the
+    /// resource at the same time, `WORKSPACE_REPLACED`, `GIT_UNSUPPORTED`, `CORRUPT`, `ABORTED`, `TIMED_OUT`, `DISK_FULL`, `IO`. An
+    /// error with the detail `pending` means that files were written: the next call on the sandbox finishes it.
+    fn commit(&self, _options: &CommitOptions, _ctx: &Context) -> Result<CommitReport> {
+        Err(no_commits(self.handle()))
+    }
+
+    /// Takes the last commit back: its paths in the resource become what they were, and later edits elsewhere stay (S3). The sandbox's
+    /// own files stay too, and count as uncommitted again. With conflicts nothing is written.
+    ///
+    /// # Errors
+    /// `NOT_UNDOABLE` without such a commit, and those of [`Sandbox::commit`].
+    fn undo_commit(&self, _ctx: &Context) -> Result<RollbackReport> {
+        Err(no_commits(self.handle()))
+    }
+
     /// The directories that must be writable to work in it.
     fn writable_paths(&self) -> Vec<PathBuf> {
         vec![self.handle().path().to_owned()]
@@ -59,7 +88,9 @@ pub trait Sandbox: Debug + Send + Sync {
     /// # Errors
     /// `ILLEGAL_TRANSITION`, `BUSY`, `CORRUPT`, `IO`.
     fn enter(&self, ctx: &Context) -> Result<PathBuf> {
-        self.handle().locked(ctx)?.use_()?;
+        let mut at = self.handle().locked(ctx)?;
+        self.take_up(&mut at, ctx)?;
+        at.use_()?;
         Ok(self.handle().path().to_owned())
     }
 
@@ -74,8 +105,9 @@ pub trait Sandbox: Debug + Send + Sync {
     /// `NOT_UNDOABLE` for a strategy without a baseline, `ILLEGAL_TRANSITION` when it was cleaned up, `BUSY`, `CORRUPT`, `ABORTED`,
     /// `TIMED_OUT`, `IO`.
     fn changes(&self, ctx: &Context) -> Result<Vec<Change>> {
-        let at = self.handle().locked(ctx)?;
+        let mut at = self.handle().locked(ctx)?;
         at.record()?;
+        self.take_up(&mut at, ctx)?;
         self.compare(&at, ctx)
     }
 
@@ -86,6 +118,7 @@ pub trait Sandbox: Debug + Send + Sync {
     fn rollback(&self, ctx: &Context) -> Result<RollbackReport> {
         let mut at = self.handle().locked(ctx)?;
         at.record()?;
+        self.take_up(&mut at, ctx)?;
         if at.status() != SandboxStatus::Pending {
             at.baseline()?;
         }
@@ -109,6 +142,7 @@ pub trait Sandbox: Debug + Send + Sync {
     fn cleanup(&self, force: bool, ctx: &Context) -> Result<CleanupReport> {
         let mut at = self.handle().locked(ctx)?;
         at.record()?;
+        self.take_up(&mut at, ctx)?;
         let mut report = CleanupReport::default();
         if at.status() != SandboxStatus::CleanedUp {
             at.check(SandboxStatus::CleanedUp)?;
@@ -136,6 +170,14 @@ pub trait Sandbox: Debug + Send + Sync {
         removal::remove(&mut at, ctx)?;
         Ok(report)
     }
+}
+
+fn no_commits(handle: &Handle) -> Error {
+    Error::new(
+        Code::InvalidArgument,
+        format!("this version does not commit sandboxes of strategy `{}`", handle.strategy()),
+        "copy what you need from the sandbox's directory",
+    )
 }
 
 const fn ends_all(code: Code) -> bool {

@@ -11,9 +11,14 @@
 #[path = "../common/mod.rs"]
 mod common;
 
+mod commit;
+mod commit_all;
+mod commit_killed;
+mod commit_model;
 mod contract;
 mod fidelity;
 mod ground;
+mod held_back;
 mod inputs;
 mod inside;
 mod killed;

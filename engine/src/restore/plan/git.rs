@@ -12,7 +12,7 @@ pub enum GitMode {
 
 /// Whether a name is `.git` to git on some file system: any case, NTFS' short name, and with code points that HFS+ ignores
 /// (input 32).
-pub(super) fn is_git_name(name: &[u8]) -> bool {
+pub(crate) fn is_git_name(name: &[u8]) -> bool {
     if name.eq_ignore_ascii_case(b".git") || name.eq_ignore_ascii_case(b"git~1") {
         return true;
     }

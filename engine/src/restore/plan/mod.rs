@@ -11,7 +11,9 @@ mod size;
 mod work;
 
 pub use git::GitMode;
+pub(crate) use git::is_git_name;
 pub use merge::{Manifests, MergeOptions, Merged, OnConflict, Sides, merge};
+pub(crate) use merge::{same_state, same_value};
 pub(super) use work::{Act, DirWork, Item, Role, State};
 
 use crate::change::{Change, ChangeKind};

@@ -32,6 +32,8 @@ mod links;
 mod value;
 mod words;
 
+pub(crate) use value::{same_state, same_value};
+
 use super::git::GitMode;
 use crate::context::Context;
 use crate::error::{Code, Error, Result};

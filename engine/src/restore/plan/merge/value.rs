@@ -6,7 +6,7 @@ use crate::model::{Entry, Hash, Meta, Node, Objects};
 
 /// Whether two states have one value: everything but the time, which a `touch` moves as well. Directories are compared by their
 /// manifests, uncovered paths by all that is known of them.
-pub(super) fn same_value(a: Option<&Entry>, b: Option<&Entry>) -> bool {
+pub(crate) fn same_value(a: Option<&Entry>, b: Option<&Entry>) -> bool {
     match (a, b) {
         (None, None) => true,
         (Some(a), Some(b)) if is_uncovered(Some(a)) || is_uncovered(Some(b)) => a == b,
@@ -67,4 +67,19 @@ pub(super) fn same_tree(now: Hash, then: Hash, objects: &dyn Objects, ctx: &Cont
         }
     }
     Ok(true)
+}
+
+/// Whether two paths have one value, with all that is beneath them.
+pub(crate) fn same_state(
+    a: Option<&Entry>,
+    b: Option<&Entry>,
+    objects: &dyn Objects,
+    ctx: &Context,
+) -> Result<bool> {
+    match (a, b, manifest(a), manifest(b)) {
+        (Some(a), Some(b), Some(now), Some(then)) => {
+            Ok(same_meta(&a.meta, &b.meta) && same_tree(now, then, objects, ctx)?)
+        }
+        _ => Ok(same_value(a, b)),
+    }
 }

@@ -1,0 +1,311 @@
+//! Commits of copies as the record knows them (S3, S6): what is being committed is written down before the first write, what was
+//! committed is the next baseline, and what the last one was can be undone.
+
+use std::time::Duration;
+
+use turnback_core::{CheckpointId, SandboxStatus};
+
+use super::commit::{CommitOptions, CommitReport, HeldBack, HoldReason, MergeMode};
+use super::handle::{Handle, Locked, illegal};
+use super::record::Record;
+use super::registry::Place;
+use super::removal::plan_of;
+use super::three_way::{self, Decision};
+use crate::checkpoint::commit::{Carry, CommitRequest, Decide, Decided, Look, Made};
+use crate::checkpoint::{Manager, RevertRequest};
+use crate::context::Context;
+use crate::error::{Code, Error, Result};
+use crate::model::RelPath;
+use crate::report::{Conflict, RollbackReport};
+use crate::restore::GitMode;
+
+/// The record's note of a commit that is under way: its checkpoints.
+const UNDER_WAY: &str = "commit";
+/// The record's note of the last commit: the baseline before it, and the resource's checkpoints.
+const LAST: &str = "committed";
+/// How many commits there were.
+const COUNT: &str = "commits";
+
+fn written(made: &Made) -> String {
+    match made.resource {
+        None => made.baseline.to_string(),
+        Some((before, after)) => format!("{} {before} {after}", made.baseline),
+    }
+}
+
+fn parsed(text: &str) -> Result<Made> {
+    let ids: Option<Vec<CheckpointId>> = text.split(' ').map(|id| id.parse().ok()).collect();
+    match ids.as_deref() {
+        Some([baseline]) => Ok(Made { baseline: *baseline, resource: None }),
+        Some([baseline, before, after]) => {
+            Ok(Made { baseline: *baseline, resource: Some((*before, *after)) })
+        }
+        _ => Err(Error::corrupt("a sandbox's record of its commits is malformed")),
+    }
+}
+
+fn noted(record: &Record, name: &str) -> Result<Option<Made>> {
+    record.extra.get(name).map(|text| parsed(text)).transpose()
+}
+
+fn count(record: &Record) -> u64 {
+    record.extra.get(COUNT).and_then(|count| count.parse().ok()).unwrap_or(0)
+}
+
+/// Whether a commit was begun and nobody has seen its end.
+pub(super) fn is_cut_short(record: &Record) -> bool {
+    record.extra.contains_key(UNDER_WAY)
+}
+
+/// The record after a commit: its result is the baseline (S3).
+fn committed(record: &Record, made: &Made) -> Result<Record> {
+    let mut next = record.clone();
+    next.status = record.status.transition(SandboxStatus::Committed).map_err(illegal)?;
+    if let Some(before) = record.baseline.filter(|before| *before != made.baseline) {
+        let last = Made { baseline: before, resource: made.resource };
+        next.extra.insert(LAST.to_owned(), written(&last));
+    }
+    next.baseline = Some(made.baseline);
+    next.extra.remove(UNDER_WAY);
+    next.extra.insert(COUNT.to_owned(), (count(record) + 1).to_string());
+    Ok(next)
+}
+
+/// Lets go of what only undoing an earlier commit needed. The checkpoint before it stays, as any other.
+fn let_go(manager: &Manager, last: &Made) {
+    let mut needless = vec![last.baseline];
+    if let Some((before, after)) = last.resource {
+        needless.push(after);
+        match manager.set_pinned(before, false) {
+            Err(error) if error.code() != Code::NotFound => {
+                tracing::warn!(%error, id = %before, "the checkpoint before a commit stays pinned");
+            }
+            _ => {}
+        }
+    }
+    manager.discard(&needless);
+}
+
+/// Deletes what the store holds for the commits of a sandbox that goes.
+pub(super) fn forget(manager: &Manager, record: &Record) {
+    if let Ok(Some(last)) = noted(record, LAST) {
+        let_go(manager, &last);
+    }
+}
+
+/// Finishes a commit that was cut short, or forgets one that wrote nothing: the new record, `None` when there is no such commit. The
+/// sandbox's lock must be held.
+///
+/// # Errors
+/// When what was begun cannot be finished now.
+pub(super) fn taken_up(
+    manager: &Manager,
+    place: &Place,
+    record: &Record,
+    ctx: &Context,
+) -> Result<Option<Record>> {
+    let Some(made) = noted(record, UNDER_WAY)? else { return Ok(None) };
+    let is_done = match made.resource {
+        None => true,
+        Some((_, after)) => {
+            match manager.recover(&record.resource, ctx) {
+                // Where nothing is, nothing is to be finished.
+                Err(error) if error.code() == Code::NotFound => {}
+                other => drop(other?),
+            }
+            manager.is_done(after)?
+        }
+    };
+    if is_done {
+        let next = committed(record, &made)?;
+        place.write(&next)?;
+        if let Some(earlier) = noted(record, LAST)? {
+            let_go(manager, &earlier);
+        }
+        return Ok(Some(next));
+    }
+    let mut next = record.clone();
+    next.extra.remove(UNDER_WAY);
+    place.write(&next)?;
+    let mut needless = vec![made.baseline];
+    needless.extend(made.resource.into_iter().flat_map(|(before, after)| [before, after]));
+    manager.discard(&needless);
+    Ok(Some(next))
+}
+
+/// As [`taken_up`], for a sandbox that somebody works on.
+pub(super) fn take_up(at: &mut Locked<'_>, ctx: &Context) -> Result<()> {
+    let handle = at.handle();
+    if let Ok(record) = at.record()
+        && let Some(next) = taken_up(handle.manager(), handle.place(), record, ctx)?
+    {
+        at.renew(next);
+    }
+    Ok(())
+}
+
+/// Decides, and writes down what is about to happen.
+struct Committer<'a, 'l> {
+    at: &'a mut Locked<'l>,
+    options: &'a CommitOptions,
+    conflicts: Vec<Conflict>,
+    held: Vec<HeldBack>,
+}
+
+impl Decide for Committer<'_, '_> {
+    fn decide(&mut self, look: &Look<'_>) -> Result<Option<Decided>> {
+        let Decision { decided, conflicts, held } = three_way::decide(look, self.options)?;
+        (self.conflicts, self.held) = (conflicts, held);
+        Ok(decided)
+    }
+
+    fn published(&mut self, made: &Made) -> Result<()> {
+        self.at.note(|record| drop(record.extra.insert(UNDER_WAY.to_owned(), written(made))))
+    }
+}
+
+/// Commits a copy (S6).
+pub(super) fn commit(handle: &Handle, options: &CommitOptions, ctx: &Context) -> Result<CommitReport> {
+    for (is_given, option) in
+        [(options.merge != MergeMode::Merge, "merge"), (options.message.is_some(), "message")]
+    {
+        if is_given {
+            return Err(Error::new(
+                Code::InvalidArgument,
+                format!("`{option}` says nothing to a sandbox of strategy `{}`", handle.strategy()),
+                "leave it out",
+            ));
+        }
+    }
+    let seen = handle.place().read()?.as_ref().map(count);
+    let mut at = handle.locked(ctx)?;
+    if at.record().ok().map(count) != seen {
+        at.record()?;
+        return Err(Error::new(
+            Code::Busy,
+            "another commit of this sandbox was made at the same time",
+            "look at what changed since, and commit again if there is anything",
+        ));
+    }
+    take_up(&mut at, ctx)?;
+    at.use_()?;
+    at.check(SandboxStatus::Committed)?;
+    let baseline = at.baseline()?;
+    let plan_id = plan_of(handle.plan_id())?;
+    let request =
+        CommitRequest { resource: handle.resource(), sandbox: handle.path(), baseline, plan_id: &plan_id };
+    let mut committer = Committer { at: &mut at, options, conflicts: Vec::new(), held: Vec::new() };
+    let outcome = handle.manager().commit_back(&request, &mut committer, ctx);
+    let Committer { conflicts, held, .. } = committer;
+    let mut report = CommitReport { conflicts, held_back: held, ..CommitReport::default() };
+    match outcome {
+        Ok(None) => Ok(report),
+        Ok(Some(carry)) => {
+            finish(&mut at, baseline, &carry, &mut report, ctx)?;
+            report.changes = carry.changes;
+            Ok(report)
+        }
+        Err(error) => {
+            if !is_pending(&error) && at.record().is_ok_and(is_cut_short) {
+                at.note(|record| drop(record.extra.remove(UNDER_WAY)))?;
+            }
+            Err(error)
+        }
+    }
+}
+
+fn is_pending(error: &Error) -> bool {
+    error.details().iter().any(|(name, _)| *name == "pending")
+}
+
+/// Everything is written: the record follows.
+fn finish(
+    at: &mut Locked<'_>,
+    baseline: CheckpointId,
+    carry: &Carry,
+    report: &mut CommitReport,
+    ctx: &Context,
+) -> Result<()> {
+    report.committed = true;
+    let handle = at.handle();
+    let manager = handle.manager();
+    let Some(mut made) = carry.made else {
+        // Nothing was changed: what the last commit wrote can still be undone.
+        return at.change(SandboxStatus::Committed, |record| {
+            record.extra.insert(COUNT.to_owned(), (count(record) + 1).to_string());
+        });
+    };
+    report.pre_apply_checkpoint_id = made.resource.map(|(before, _)| before);
+    if !carry.not_written.is_empty() {
+        let paths: Vec<RelPath> = carry.not_written.iter().map(|one| one.path.clone()).collect();
+        let with = |new: &_, old: &_, manifests: &dyn crate::restore::Manifests| {
+            three_way::without(new, old, &paths, manifests)
+        };
+        let whole = made.baseline;
+        made.baseline = manager.rebase(whole, baseline, with, &plan_of(handle.plan_id())?, ctx)?;
+        manager.discard(&[whole]);
+        let held = |path: RelPath| HeldBack { path, reason: HoldReason::NotWritten };
+        report.held_back.extend(paths.into_iter().map(held));
+        report.held_back.sort();
+    }
+    let record = at.record()?.clone();
+    let next = committed(&record, &made)?;
+    handle.place().write(&next)?;
+    at.renew(next);
+    if let Some(earlier) = noted(&record, LAST)? {
+        let_go(manager, &earlier);
+    }
+    Ok(())
+}
+
+/// Takes the last commit back (S3).
+pub(super) fn undo(handle: &Handle, ctx: &Context) -> Result<RollbackReport> {
+    let mut at = handle.locked(ctx)?;
+    at.record()?;
+    take_up(&mut at, ctx)?;
+    let Some(last) = noted(at.record()?, LAST)? else {
+        return Err(Error::new(
+            Code::NotUndoable,
+            "there is no commit of this sandbox to undo",
+            "commit first; one commit can be undone once",
+        ));
+    };
+    at.check(SandboxStatus::RolledBack)?;
+    let manager = handle.manager();
+    let report = match last.resource {
+        None => nothing_to_undo(last.baseline),
+        Some((before, after)) => {
+            let request = RevertRequest { git: GitMode::Exact, ..RevertRequest::default() };
+            manager.revert(before, after, request, ctx)?
+        }
+    };
+    if report.restored {
+        let newer = at.baseline()?;
+        at.change(SandboxStatus::RolledBack, |record| {
+            record.baseline = Some(last.baseline);
+            record.extra.remove(LAST);
+        })?;
+        let_go(manager, &Made { baseline: newer, resource: last.resource });
+    }
+    Ok(report)
+}
+
+/// The commit wrote nothing to the resource.
+fn nothing_to_undo(baseline: CheckpointId) -> RollbackReport {
+    RollbackReport {
+        restored: true,
+        checkpoint_id: baseline,
+        undo_checkpoint_id: None,
+        written: 0,
+        deleted: 0,
+        root_recreated: false,
+        head_moved: false,
+        conflicts: Vec::new(),
+        kept: Vec::new(),
+        not_restorable: Vec::new(),
+        actions: Vec::new(),
+        journaled: false,
+        recovered: None,
+        duration: Duration::ZERO,
+    }
+}

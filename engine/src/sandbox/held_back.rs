@@ -1,0 +1,62 @@
+//! Which paths a commit holds back because of their names (S6, input 106).
+
+use super::commit::HoldReason;
+use crate::model::RelPath;
+use crate::restore::is_git_name;
+
+/// Names, of files or directories anywhere, that make some program of the host run something later.
+const ANYWHERE: [&str; 11] = [
+    ".vscode",
+    ".idea",
+    ".devcontainer",
+    ".claude",
+    ".codex",
+    ".cursor",
+    ".mcp.json",
+    ".envrc",
+    ".husky",
+    ".pre-commit-config.yaml",
+    ".lefthook.yml",
+];
+
+/// What shells read when they start.
+const SHELL: [&str; 18] = [
+    ".profile",
+    ".bashrc",
+    ".bash_profile",
+    ".bash_login",
+    ".bash_logout",
+    ".bash_aliases",
+    ".zshrc",
+    ".zshenv",
+    ".zprofile",
+    ".zlogin",
+    ".zlogout",
+    ".kshrc",
+    ".mkshrc",
+    ".cshrc",
+    ".tcshrc",
+    ".login",
+    ".inputrc",
+    ".xonshrc",
+];
+
+/// Why a path is held back, with the path of the name that is the reason; `None` when it is not.
+pub(super) fn by_name(path: &RelPath) -> Option<(RelPath, HoldReason)> {
+    let mut at = RelPath::root();
+    let mut last: &[u8] = b"";
+    for name in path.names() {
+        at = at.join(name);
+        if is_git_name(name) {
+            return Some((at, HoldReason::Git));
+        }
+        // File systems that fold case would take one for the other.
+        let is = |known: &&str| name.eq_ignore_ascii_case(known.as_bytes());
+        let is_fish = last.eq_ignore_ascii_case(b".config") && name.eq_ignore_ascii_case(b"fish");
+        if ANYWHERE.iter().any(|known| is(&known)) || SHELL.iter().any(|known| is(&known)) || is_fish {
+            return Some((at, HoldReason::Trusted));
+        }
+        last = name;
+    }
+    None
+}
