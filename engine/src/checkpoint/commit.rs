@@ -11,6 +11,7 @@ use turnback_core::{CheckpointId, Phase, PlanId};
 
 use super::baseline::BASELINE_LABEL;
 use super::carry_out::{Carried, Job};
+use super::committed::{AFTER_LABEL, COMMIT_OF};
 use super::create::{Both, Purpose, Taken};
 use super::manager::{Inner, Manager};
 use super::workspace::Workspace;
@@ -22,9 +23,6 @@ use crate::recovery::RestoreKind;
 use crate::restore::{Applied, GitMode, Manifests, Plan, PlanOptions, Root, plan};
 use crate::store::{Draft, Marks, Preview, RulesRecord};
 use crate::tree::{Limits, Rules, Walked, changes, differences, lookup};
-
-/// How the checkpoint of a resource after a commit is called.
-const AFTER_LABEL: &str = "after a sandbox's commit";
 
 /// What a commit is decided on.
 pub(crate) struct Look<'a> {
@@ -152,24 +150,6 @@ impl Manager {
         }
     }
 
-    /// Whether everything of a commit was written.
-    pub(crate) fn is_done(&self, after: CheckpointId) -> Result<bool> {
-        let inner = self.open_inner()?;
-        match inner.catalog.get(after)? {
-            None => Ok(false),
-            Some(_) => Ok(inner.catalog.marks(after)?.pinned),
-        }
-    }
-
-    /// Deletes checkpoints that nobody needs any more. One that stays costs room and nothing else.
-    pub(crate) fn discard(&self, ids: &[CheckpointId]) {
-        for id in ids {
-            if let Err(error) = self.delete(*id) {
-                tracing::warn!(%error, %id, "a checkpoint of a commit that nobody needs stays");
-            }
-        }
-    }
-
     /// Publishes a baseline that has some paths as an older one has them: what turned out not to be committed. The sandbox's
     /// workspace must not be locked.
     pub(crate) fn rebase(
@@ -290,9 +270,10 @@ impl Inner {
             decide.published(&done)?;
             return Ok(Some(Carry { made: Some(done), ..nothing }));
         }
-        let before = self.publish(all.resource, ours, purpose(plan_id, Phase::PreApply, None), ctx)?;
+        let before =
+            self.publish(all.resource, ours, purpose(plan_id, all.sandbox, Phase::PreApply, None), ctx)?;
         made.push(before.parsed.id);
-        let purpose_after = purpose(plan_id, Phase::Manual, Some(AFTER_LABEL));
+        let purpose_after = purpose(plan_id, all.sandbox, Phase::Manual, Some(AFTER_LABEL));
         let after = self.publish(all.resource, after, purpose_after, ctx)?;
         made.push(after.parsed.id);
         let (before, after) = (before.parsed.id, after.parsed.id);
@@ -342,7 +323,7 @@ impl Inner {
         plan_id: &PlanId,
         ctx: &Context,
     ) -> Result<CheckpointId> {
-        let purpose = purpose(plan_id, Phase::Manual, Some(BASELINE_LABEL));
+        let purpose = purpose(plan_id, sandbox, Phase::Manual, Some(BASELINE_LABEL));
         let id = self.publish(sandbox, taken, purpose, ctx)?.parsed.id;
         self.pin(id)?;
         Ok(id)
@@ -380,6 +361,7 @@ impl Inner {
     }
 }
 
-fn purpose<'a>(plan_id: &'a PlanId, phase: Phase, label: Option<&str>) -> Purpose<'a> {
-    Purpose { plan_id, phase, metadata: BTreeMap::new(), label: label.map(str::to_owned), rollback_of: None }
+fn purpose<'a>(plan_id: &'a PlanId, sandbox: &Workspace, phase: Phase, label: Option<&str>) -> Purpose<'a> {
+    let metadata = BTreeMap::from([(COMMIT_OF.to_owned(), sandbox.id.to_string())]);
+    Purpose { plan_id, phase, metadata, label: label.map(str::to_owned), rollback_of: None }
 }

@@ -4,6 +4,7 @@ pub(crate) mod baseline;
 mod cache_file;
 mod carry_out;
 pub(crate) mod commit;
+mod committed;
 mod contents;
 mod create;
 mod export;

@@ -7,6 +7,7 @@ use turnback_core::{CheckpointId, SandboxStatus};
 
 use super::commit::{CommitOptions, CommitReport, HeldBack, HoldReason, MergeMode};
 use super::handle::{Handle, Locked, illegal};
+use super::names::StrategyName;
 use super::record::Record;
 use super::registry::Place;
 use super::removal::plan_of;
@@ -23,6 +24,8 @@ use crate::restore::GitMode;
 const UNDER_WAY: &str = "commit";
 /// The record's note of the last commit: the baseline before it, and the resource's checkpoints.
 const LAST: &str = "committed";
+/// The record's note that the last commit is being taken back.
+const UNDOING: &str = "undo";
 /// How many commits there were.
 const COUNT: &str = "commits";
 
@@ -52,9 +55,9 @@ fn count(record: &Record) -> u64 {
     record.extra.get(COUNT).and_then(|count| count.parse().ok()).unwrap_or(0)
 }
 
-/// Whether a commit was begun and nobody has seen its end.
+/// Whether a commit was begun, or taken back, and nobody has seen the end.
 pub(super) fn is_cut_short(record: &Record) -> bool {
-    record.extra.contains_key(UNDER_WAY)
+    record.extra.contains_key(UNDER_WAY) || record.extra.contains_key(UNDOING)
 }
 
 /// The record after a commit: its result is the baseline (S3).
@@ -86,11 +89,15 @@ fn let_go(manager: &Manager, last: &Made) {
     manager.discard(&needless);
 }
 
-/// Deletes what the store holds for the commits of a sandbox that goes.
-pub(super) fn forget(manager: &Manager, record: &Record) {
-    if let Ok(Some(last)) = noted(record, LAST) {
+/// Deletes what the store holds for the commits of a sandbox that goes, also what a killed process published and nobody wrote down.
+pub(super) fn forget(manager: &Manager, record: &Record) -> Result<()> {
+    if record.strategy != StrategyName::CopyOnWrite {
+        return Ok(());
+    }
+    if let Some(last) = noted(record, LAST)? {
         let_go(manager, &last);
     }
+    manager.let_go_of_commits(&record.id)
 }
 
 /// Finishes a commit that was cut short, or forgets one that wrote nothing: the new record, `None` when there is no such commit. The
@@ -104,6 +111,9 @@ pub(super) fn taken_up(
     record: &Record,
     ctx: &Context,
 ) -> Result<Option<Record>> {
+    if record.extra.contains_key(UNDOING) {
+        return taken_back(manager, place, record, ctx).map(|(next, _)| Some(next));
+    }
     let Some(made) = noted(record, UNDER_WAY)? else { return Ok(None) };
     let is_done = match made.resource {
         None => true,
@@ -270,8 +280,35 @@ pub(super) fn undo(handle: &Handle, ctx: &Context) -> Result<RollbackReport> {
             "commit first; one commit can be undone once",
         ));
     };
-    at.check(SandboxStatus::RolledBack)?;
-    let manager = handle.manager();
+    if last.resource.is_some() {
+        // A process that dies now must not leave a sandbox that believes its work to be in the resource.
+        at.check(SandboxStatus::RolledBack)?;
+        at.note(|record| drop(record.extra.insert(UNDOING.to_owned(), "1".to_owned())))?;
+    }
+    let record = at.record()?.clone();
+    match taken_back(handle.manager(), handle.place(), &record, ctx) {
+        Ok((next, report)) => {
+            at.renew(next);
+            Ok(report)
+        }
+        Err(error) => {
+            if !is_pending(&error) {
+                at.note(|record| drop(record.extra.remove(UNDOING)))?;
+            }
+            Err(error)
+        }
+    }
+}
+
+/// Takes the last commit back, or the rest of it, and gives the new record, which is written.
+fn taken_back(
+    manager: &Manager,
+    place: &Place,
+    record: &Record,
+    ctx: &Context,
+) -> Result<(Record, RollbackReport)> {
+    let last =
+        noted(record, LAST)?.ok_or_else(|| Error::corrupt("a sandbox's record lost its last commit"))?;
     let report = match last.resource {
         None => nothing_to_undo(last.baseline),
         Some((before, after)) => {
@@ -279,15 +316,18 @@ pub(super) fn undo(handle: &Handle, ctx: &Context) -> Result<RollbackReport> {
             manager.revert(before, after, request, ctx)?
         }
     };
+    let mut next = record.clone();
+    next.extra.remove(UNDOING);
     if report.restored {
-        let newer = at.baseline()?;
-        at.change(SandboxStatus::RolledBack, |record| {
-            record.baseline = Some(last.baseline);
-            record.extra.remove(LAST);
-        })?;
+        next.status = record.status.transition(SandboxStatus::RolledBack).map_err(illegal)?;
+        next.baseline = Some(last.baseline);
+        next.extra.remove(LAST);
+    }
+    place.write(&next)?;
+    if let Some(newer) = record.baseline.filter(|_| report.restored) {
         let_go(manager, &Made { baseline: newer, resource: last.resource });
     }
-    Ok(report)
+    Ok((next, report))
 }
 
 /// The commit wrote nothing to the resource.

@@ -51,9 +51,9 @@ pub(super) fn by_name(path: &RelPath) -> Option<(RelPath, HoldReason)> {
             return Some((at, HoldReason::Git));
         }
         // File systems that fold case would take one for the other.
-        let is = |known: &&str| name.eq_ignore_ascii_case(known.as_bytes());
+        let is = |known: &str| name.eq_ignore_ascii_case(known.as_bytes());
         let is_fish = last.eq_ignore_ascii_case(b".config") && name.eq_ignore_ascii_case(b"fish");
-        if ANYWHERE.iter().any(|known| is(&known)) || SHELL.iter().any(|known| is(&known)) || is_fish {
+        if ANYWHERE.iter().any(|known| is(known)) || SHELL.iter().any(|known| is(known)) || is_fish {
             return Some((at, HoldReason::Trusted));
         }
         last = name;

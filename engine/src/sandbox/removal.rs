@@ -40,7 +40,7 @@ pub(super) fn remove(at: &mut Locked<'_>, ctx: &Context) -> Result<()> {
 
 /// Deletes what the store holds for a sandbox, save the checkpoints that somebody took in it.
 pub(super) fn forget(manager: &Manager, record: &Record, ctx: &Context) -> Result<()> {
-    super::carried::forget(manager, record);
+    super::carried::forget(manager, record)?;
     if let Some(baseline) = record.baseline {
         manager.delete(baseline)?;
     }

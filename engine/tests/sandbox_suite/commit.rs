@@ -1,7 +1,7 @@
 //! Commits of copies (S3, S6): three-way, by default all or nothing, undoable.
 
 use std::fs;
-use std::os::unix::fs::symlink;
+use std::os::unix::fs::{MetadataExt, symlink};
 use std::sync::Arc;
 
 use turnback_core::Phase;
@@ -216,7 +216,8 @@ fn a_second_commit_carries_what_came_since() {
     assert_eq!(fs::read(sandbox.handle().path().join("b")).unwrap(), b"2");
     assert_eq!(place.manager.verify(None, &ctx()).unwrap().damaged, []);
     sandbox.cleanup(false, &ctx()).unwrap();
-    place.is_clean(2);
+    // Before each commit, and before the rollback.
+    place.is_clean(3);
 }
 
 /// S3: COMMITTED → ROLLED_BACK, three-way, with later edits elsewhere kept.
@@ -315,4 +316,36 @@ fn a_lost_directory_is_no_deletion() {
     fs::remove_dir_all(sandbox.handle().path()).unwrap();
     assert_eq!(code(sandbox.commit(&CommitOptions::default(), &ctx())), Code::NotFound);
     same(&place.tree(), &before);
+}
+
+/// S6: an owner that the copy could not have is nobody's change.
+#[test]
+fn refused_owners_are_no_changes() {
+    if !crate::common::place::is_root() {
+        return crate::common::process::skip("only root becomes another user");
+    }
+    let place = Place::here();
+    place.write("theirs", "1");
+    place.write("untouched", "1");
+    std::os::unix::fs::chown(place.resource(), Some(65534), Some(65534)).unwrap();
+    crate::common::process::run(crate::common::process::as_nobody(
+        "commit::commits_files_of_others",
+        place.dir(),
+    ));
+    assert_eq!(text(&place, "theirs"), "2");
+    assert_eq!(fs::metadata(place.resource().join("untouched")).unwrap().uid(), 0);
+}
+
+#[test]
+#[ignore = "run by its parent as another user"]
+fn commits_files_of_others() {
+    let Some(directory) = crate::common::process::task() else { return };
+    let manager = crate::common::place::open(&directory.join("own-store")).unwrap();
+    let sandboxes = turnback_engine::Sandboxes::new(&manager);
+    let options = turnback_engine::SandboxOptions::new(directory.join("work"));
+    let sandbox = sandboxes.create(&options, &ctx()).unwrap();
+    put(&sandbox, "theirs", "2");
+    let report = commit(&sandbox);
+    assert!(report.committed, "{report:?}");
+    assert_eq!(changes(&sandbox), []);
 }

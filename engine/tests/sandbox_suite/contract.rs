@@ -4,7 +4,7 @@ use std::fs;
 use std::sync::Arc;
 
 use turnback_core::SandboxStatus;
-use turnback_engine::sandbox::{MechanismChoice, Owner, StrategyName};
+use turnback_engine::sandbox::{CommitOptions, MechanismChoice, Owner, StrategyName};
 use turnback_engine::{Code, Sandbox};
 
 use crate::common::everything::{build, damage};
@@ -30,7 +30,7 @@ const fn copies(kind: Kind, asked: MechanismChoice, says: Option<&'static str>) 
 type Clause = fn(&Place, Subject);
 
 /// The clauses for what isolates.
-const ISOLATED: [(&str, Clause); 9] = [
+const ISOLATED: [(&str, Clause); 10] = [
     ("S5: says how it was made", says_how_it_was_made),
     ("C6: equals the resource", equals_the_resource),
     ("S4: edits never touch the resource", edits_stay_inside),
@@ -40,6 +40,7 @@ const ISOLATED: [(&str, Clause); 9] = [
     ("S10: cleanup loses nothing", cleanup_loses_nothing),
     ("S9: names never collide", names_never_collide),
     ("S9: lies outside its workspace", lies_outside),
+    ("S6: a commit brings all of it home, and can be undone", a_commit_brings_it_home),
 ];
 
 /// The clauses for `none`.
@@ -219,6 +220,21 @@ fn lies_outside(place: &Place, subject: Subject) {
     let checkpoint = place.manager.list(Some(&sandbox.handle().checkpoints_id().unwrap())).unwrap();
     assert_eq!(checkpoint.checkpoints[0].label.as_deref(), Some("baseline"));
     assert!(checkpoint.checkpoints[0].pinned);
+}
+
+fn a_commit_brings_it_home(place: &Place, subject: Subject) {
+    let sandbox = full(place, subject);
+    let before = place.tree();
+    let path = sandbox.enter(&ctx()).unwrap();
+    damage(&path);
+    let options = CommitOptions { allow_git: true, allow_trusted: true, ..CommitOptions::default() };
+    let report = sandbox.commit(&options, &ctx()).unwrap();
+    assert!(report.committed, "{report:?}");
+    let what = |tree: &Tree| -> Vec<_> { tree.0.iter().map(|(p, i)| (p.clone(), i.what.clone())).collect() };
+    assert_eq!(what(&place.tree()), what(&Tree::of(&path)));
+    assert!(sandbox.undo_commit(&ctx()).unwrap().restored);
+    assert_eq!(what(&place.tree()), what(&before));
+    assert_eq!(sandbox.handle().status().unwrap(), SandboxStatus::RolledBack);
 }
 
 /// F19: never another mechanism than the one that was asked for.
