@@ -21,7 +21,7 @@ use crate::error::{Code, Error, Result};
 use crate::model::{Picture, Reason, RelPath, Uncovered};
 use crate::recovery::RestoreKind;
 use crate::restore::{Applied, GitMode, Manifests, Plan, PlanOptions, Root, plan};
-use crate::store::{Draft, Marks, Preview, RulesRecord};
+use crate::store::{Draft, End, Marks, Preview, RulesRecord};
 use crate::tree::{Limits, Rules, Walked, changes, differences, lookup};
 
 /// What a commit is decided on.
@@ -270,11 +270,15 @@ impl Inner {
             decide.published(&done)?;
             return Ok(Some(Carry { made: Some(done), ..nothing }));
         }
-        let before =
-            self.publish(all.resource, ours, purpose(plan_id, all.sandbox, Phase::PreApply, None), ctx)?;
+        let before = self.publish(
+            all.resource,
+            ours,
+            purpose(plan_id, all.sandbox, Phase::PreApply, None),
+            End::Before(ctx),
+        )?;
         made.push(before.parsed.id);
         let purpose_after = purpose(plan_id, all.sandbox, Phase::Manual, Some(AFTER_LABEL));
-        let after = self.publish(all.resource, after, purpose_after, ctx)?;
+        let after = self.publish(all.resource, after, purpose_after, End::Before(ctx))?;
         made.push(after.parsed.id);
         let (before, after) = (before.parsed.id, after.parsed.id);
         self.pin(before)?;
@@ -324,7 +328,7 @@ impl Inner {
         ctx: &Context,
     ) -> Result<CheckpointId> {
         let purpose = purpose(plan_id, sandbox, Phase::Manual, Some(BASELINE_LABEL));
-        let id = self.publish(sandbox, taken, purpose, ctx)?.parsed.id;
+        let id = self.publish(sandbox, taken, purpose, End::Before(ctx))?.parsed.id;
         self.pin(id)?;
         Ok(id)
     }
