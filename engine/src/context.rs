@@ -38,6 +38,12 @@ impl Cancel {
         self.cancel() || matches!(self.change(COMMITTING, ABANDONED), Ok(_) | Err(ABANDONED))
     }
 
+    /// Whether nobody waits any more for an operation in its last step.
+    #[must_use]
+    pub fn is_abandoned(&self) -> bool {
+        self.0.load(Ordering::Acquire) == ABANDONED
+    }
+
     /// The operation begins its last step, after which only [`Cancel::abandon`] can undo it. Returns `false` when it was cancelled.
     #[must_use]
     pub fn commit(&self) -> bool {

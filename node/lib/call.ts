@@ -67,11 +67,12 @@ export async function long<T>(call: Call<T>, limits: Limits): Promise<T> {
       end();
       reject(error);
     };
-    const giveUp = (error: GivenUp) => {
+    const giveUp = (error: GivenUp, mayStillSucceed: boolean) => {
       if (over || givenUp !== undefined) return;
       if (!ticket.cancel()) {
-        // Too late: the engine is at the one step that cannot be cancelled. Its success is worth a moment's waiting; what comes later
-        // still, because that step hangs, the engine takes back itself.
+        // Too late: the engine is at the one step that cannot be cancelled. To who only set a limit its success is worth a moment's
+        // waiting; what comes later still, because that step hangs, and what nobody wants any more the engine takes back itself.
+        if (!mayStillSucceed && ticket.abandon()) return leave(error(undefined));
         givenUp = error;
         lingering = setTimeout(() => {
           ticket.abandon();
@@ -83,11 +84,11 @@ export async function long<T>(call: Call<T>, limits: Limits): Promise<T> {
       givenUp = error;
       lingering = setTimeout(() => leave(error(undefined)), call.lingerMs);
     };
-    const onAbort = () => giveUp(aborted);
+    const onAbort = () => giveUp(aborted, false);
     const timer =
       deadlineMs === undefined
         ? undefined
-        : setTimeout(() => giveUp(overdue(call, deadlineMs)), deadlineMs + GRACE_MS).unref();
+        : setTimeout(() => giveUp(overdue(call, deadlineMs), true), deadlineMs + GRACE_MS).unref();
     const end = () => {
       over = true;
       signal?.removeEventListener('abort', onAbort);

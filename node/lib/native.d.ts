@@ -469,8 +469,13 @@ export interface ProgressEvent {
 export declare class Ticket {
   /** A ticket for one call. */
   constructor()
-  /** Ends the call at its next system call. Cannot be taken back. */
-  cancel(): void
+  /** Ends the call at its next system call. Cannot be taken back. `false` when it is too late: it is about to succeed. */
+  cancel(): boolean
+  /**
+   * Nobody waits any more for a call that was about to succeed: the engine takes back what it did. `false` when it is too late for
+   * that as well.
+   */
+  abandon(): boolean
 }
 
 /** The statuses that a sandbox of this status may become (S3). */

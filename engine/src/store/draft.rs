@@ -50,6 +50,10 @@ impl End<'_> {
         }
     }
 
+    fn is_abandoned(self) -> bool {
+        matches!(self, Self::Itself(ctx) if ctx.cancel.is_abandoned())
+    }
+
     fn finish(self) -> Result<()> {
         match self {
             Self::Itself(ctx) => ctx.committed(),
@@ -146,6 +150,8 @@ impl<'a> Draft<'a> {
         std::fs::rename(&self.directory, &target)
             .map_err(|e| Error::io("publishing the checkpoint", e).at(&target))?;
         let synced = match self.durability {
+            // It is taken back at once.
+            _ if end.is_abandoned() => Ok(()),
             Durability::Power => files::sync_directory(&self.layout.checkpoints()),
             Durability::Process => Ok(()),
         };
