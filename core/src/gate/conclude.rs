@@ -11,6 +11,7 @@ use super::output::Output;
 use super::reason::Reason;
 use super::turn::TurnRecord;
 use super::verdict::Cover;
+use crate::ids::TurnId;
 
 impl Gate {
     /// The driver made the checkpoint of an attempt.
@@ -61,10 +62,15 @@ impl Gate {
     }
 
     /// A checkpoint of a sandbox is gone.
-    pub(super) fn deleted(&mut self, sandbox: SandboxKey, id: &DriverCheckpointId) {
+    pub(super) fn deleted(&mut self, sandbox: SandboxKey, id: &DriverCheckpointId, turn: Option<&TurnId>) {
         let mark = self.digests.mark(id);
         self.answered.remove(mark);
         self.ledger.uncover(sandbox, mark, self.now);
+        let Some(turn) = turn.map(|turn| self.digests.turn(turn)) else { return };
+        // One that batches wait for is not in the ledger, and known all the same.
+        if self.lanes.get_mut(sandbox).and_then(|lane| lane.turn_mut(turn)).is_none() {
+            self.ledger.ran_under_what_is_gone(sandbox, turn, self.now);
+        }
     }
 
     /// The driver failed.

@@ -1,7 +1,7 @@
 use super::digest::TurnKey;
 
-/// The turns of a sandbox that fell out of its ledger after a batch of theirs had been let through unprotected: a Bloom filter
-/// of 128 bits. If such a turn comes back, its checkpoint has to be called late (G6, G9).
+/// The turns of a sandbox that fell out of its ledger after a batch of theirs had been let through unprotected, or whose
+/// checkpoint was deleted after that: a Bloom filter of 128 bits. If such a turn comes back, its checkpoint has to be called late (G6, G9).
 ///
 /// It never says no for a turn that was put in. It says yes for one that was not, by chance: 1 in 1,000 after ten such turns,
 /// 1 in 20 after twenty, 2 in 5 after sixty; that one's checkpoint is then called late though it is not, which promises less

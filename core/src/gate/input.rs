@@ -52,12 +52,15 @@ pub enum Input {
         sandbox_id: SandboxId,
     },
     /// A checkpoint of the sandbox is gone: it was deleted by somebody else than the gate's host. The turns that counted on it are
-    /// protected no longer, and the next batch of each gets another, a late one (G9). Ignored for a checkpoint that is not known.
+    /// protected no longer, and the next batch of each gets another, a late one (G9). So does the next batch of `turn_id`, if
+    /// nothing is remembered of that turn any more. Otherwise ignored for a checkpoint that is not known.
     Deleted {
         /// The sandbox.
         sandbox_id: SandboxId,
         /// What the driver called the checkpoint.
         checkpoint_id: DriverCheckpointId,
+        /// The turn that it was made for and that ran under it, if the host knows it.
+        turn_id: Option<TurnId>,
     },
     /// The host's options are others from now on ([`GateOptions`](super::GateOptions)); what is not given stays. Batches and
     /// attempts under way keep their limits.

@@ -181,6 +181,17 @@ impl Ledger {
         records.filter(|record| record.counts_on(mark)).for_each(TurnRecord::uncover);
     }
 
+    /// The turn ran under a checkpoint that is gone. If it fell out of the ledger, that is all that is left of it.
+    pub(super) fn ran_under_what_is_gone(&mut self, sandbox: SandboxKey, turn: TurnKey, now: Millis) {
+        if self.sandbox(sandbox, now).is_none() {
+            self.0.insert(sandbox, Box::new(Remembered::new(now)));
+        }
+        let unknown = self.sandbox(sandbox, now).filter(|remembered| remembered.find(turn).is_none());
+        if let Some(remembered) = unknown {
+            remembered.ghosts.insert(turn);
+        }
+    }
+
     /// Whether any turn counts on this checkpoint.
     pub(super) fn counts_on(&self, mark: Mark) -> bool {
         self.0.values().flat_map(|remembered| &remembered.turns).any(|record| record.counts_on(mark))

@@ -89,8 +89,8 @@ impl Default for GateOptions {
 /// - One attempt at a time on each sandbox; turns that wait for theirs start in the order of their coming (G4).
 /// - One checkpoint for each (sandbox, turn), unless the attempt failed, every batch that it let through was released, or
 ///   the checkpoint was deleted or the sandbox restored (G1, G6, G8). A turn counts as new when it is not among the six of its
-///   sandbox that were used last, or the sandbox has been unused for 24 hours; only that it ran unprotected is remembered for
-///   24 hours, so that its checkpoint is then called late.
+///   sandbox that were used last, or the sandbox has been unused for 24 hours; only that it ran unprotected, or that the host
+///   said so of its checkpoint ([`Input::Deleted`]), is remembered for 24 hours, so that its next checkpoint is called late.
 /// - No batch waits longer than [`GateOptions::timeout`], queueing included (G5). The batches that wait for one attempt
 ///   share its end, but each leaves when its own limit is over. An attempt for which nobody waits any more is aborted.
 /// - A verdict says `protected` only if a checkpoint of this (sandbox, turn) is complete, and was complete before any batch
@@ -175,8 +175,8 @@ impl Gate {
                 }
             }
             Input::Forgotten { sandbox_id } => self.forgotten(self.digests.sandbox(sandbox_id)),
-            Input::Deleted { sandbox_id, checkpoint_id } => {
-                self.deleted(self.digests.sandbox(sandbox_id), checkpoint_id);
+            Input::Deleted { sandbox_id, checkpoint_id, turn_id } => {
+                self.deleted(self.digests.sandbox(sandbox_id), checkpoint_id, turn_id.as_ref());
             }
             Input::Options { timeout, prefix } => {
                 self.timeout = timeout.unwrap_or(self.timeout);

@@ -131,7 +131,11 @@ impl World {
             }
             Event::Act(Act::Delete { sandbox, turn }) => {
                 let Some(id) = self.judge.standing_id(sandbox, turn) else { return };
-                let input = Input::Deleted { sandbox_id: sandbox_id(sandbox), checkpoint_id: id.clone() };
+                let input = Input::Deleted {
+                    sandbox_id: sandbox_id(sandbox),
+                    checkpoint_id: id.clone(),
+                    turn_id: None,
+                };
                 self.feed(Truth::Deleted { sandbox, id }, &input);
             }
             Event::Answer { attempt, answer } => self.driver_answers(attempt, answer),

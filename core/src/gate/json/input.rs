@@ -37,6 +37,7 @@ pub(super) fn parse(text: &str) -> Result<Input, WrongInput> {
         "deleted" => Input::Deleted {
             sandbox_id: fields.sandbox_id()?,
             checkpoint_id: fields.needed_text("checkpointId")?.try_into()?,
+            turn_id: fields.text("turnId")?.map(TurnId::new).transpose()?,
         },
         "options" => Input::Options {
             timeout: fields.maybe_number("timeoutMs")?.map(MillisSpan::from_millis),
