@@ -54,6 +54,68 @@ describe.each(PACKAGES)('over the %s gate', (_, turnback) => {
     expect(await asked).toMatchObject({ outcome: 'created', late: false });
   });
 
+  describe('a turn that six others displaced', () => {
+    async function displaced() {
+      const all = await covered(1);
+      for (const turn of ['a', 'b', 'c', 'd', 'e', 'f']) await made(all, turn);
+      return all;
+    }
+    async function made({ batch, driver }: Awaited<ReturnType<typeof covered>>, turn: string, sandbox?: string) {
+      const calls = driver.calls.length;
+      const asked = batch(turn, sandbox);
+      expect(driver.calls).toHaveLength(calls + 1);
+      driver.last.succeed();
+      return await asked;
+    }
+
+    it('ran without a checkpoint if its own was deleted: the next one is late, and only that', async () => {
+      const all = await displaced();
+      all.driver.gone.add('v1');
+      expect(await made(all, 't')).toMatchObject({ outcome: 'created', late: true, protected: true });
+      expect(await made(all, 'new')).toMatchObject({ outcome: 'created', late: false });
+    });
+
+    it('is not late while its checkpoint is there', async () => {
+      expect(await made(await displaced(), 't')).toMatchObject({ outcome: 'created', late: false });
+    });
+
+    it.each([
+      ['guard.forget', (all: Awaited<ReturnType<typeof covered>>) => all.guard.forget('s')],
+      [
+        'a restore',
+        (all: Awaited<ReturnType<typeof covered>>) => {
+          all.driver.restored += 1;
+        },
+      ],
+    ])('after %s it has not run in the sandbox as it is now', async (_name, forget) => {
+      const all = await displaced();
+      forget(all);
+      all.driver.gone.add('v1');
+      expect(await made(all, 't')).toMatchObject({ outcome: 'created', late: false });
+    });
+
+    it('is known among the last 1,024 checkpoints, in whichever sandboxes', async () => {
+      const all = await displaced();
+      for (let at = 0; at < 1_017; at += 1) await made(all, 't', `another${at}`);
+      all.driver.gone.add('v1');
+      expect(await made(all, 't')).toMatchObject({ outcome: 'created', late: true });
+    });
+  });
+
+  it('a checkpoint under which one of two batches ran is remembered for the other', async () => {
+    const { batch, driver, guard } = await covered(1);
+    guard.release({ sandboxId: 's', turnId: 't' });
+    for (const turn of ['a', 'b', 'c', 'd', 'e', 'f']) {
+      const asked = batch(turn);
+      driver.last.succeed();
+      await asked;
+    }
+    driver.gone.add('v1');
+    const asked = batch('t');
+    driver.last.succeed();
+    expect(await asked).toMatchObject({ outcome: 'created', late: true });
+  });
+
   it('eight batches at once share the new one', async () => {
     const { batch, driver } = await covered(3);
     driver.gone.add('v1');

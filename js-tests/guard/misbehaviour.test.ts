@@ -22,11 +22,39 @@ const driverThat = (createCheckpoint: unknown) => ({ createCheckpoint }) as Driv
 
 type Then = (resolve: (value: unknown) => void, reject: (error: unknown) => void) => void;
 
+/** A promise that gives nobody what it has. */
+class LyingPromise<T> extends Promise<T> {
+  // biome-ignore lint/suspicious/noThenProperty: that is the point
+  override then(): never {
+    return Promise.reject(new Error('lie')) as never;
+  }
+}
+
+/** A promise that begins its work when somebody asks for it, and is fulfilled with nothing until then, as those of `p-lazy` are. */
+class LazyPromise<T> extends Promise<T> {
+  #work: (() => Promise<T>) | undefined;
+  static of<T>(work: () => Promise<T>): LazyPromise<T> {
+    const lazy = new LazyPromise<T>((resolve) => resolve(undefined as T));
+    lazy.#work = work;
+    return lazy;
+  }
+  // biome-ignore lint/suspicious/noThenProperty: that is the point
+  override then<A = T, B = never>(
+    fulfilled?: ((value: T) => A | PromiseLike<A>) | null,
+    rejected?: ((error: unknown) => B | PromiseLike<B>) | null,
+  ): Promise<A | B> {
+    return (this.#work?.() ?? Promise.reject(new Error('no work'))).then(fulfilled, rejected);
+  }
+}
+
 /** What `await` takes for a promise. */
 function thenable(then: PropertyDescriptor & ThisType<object>): object {
   return Object.defineProperty({}, 'then', then);
 }
 const thenableThat = (then: Then) => thenable({ value: then });
+/** An object with a property that nobody can read. */
+const thrower = (name: string, others: object) =>
+  Object.defineProperty({ ...others }, name, { enumerable: true, get: throws(name) });
 const throws = (message: string) => () => {
   throw new Error(message);
 };
@@ -73,6 +101,11 @@ describe.each(PACKAGES)('over the %s gate', (_, turnback) => {
           },
         }),
       ],
+      [
+        'returns a promise whose own then listens to nobody and rejects',
+        () => new LyingPromise((resolve) => resolve({ checkpointId: 'v1' })),
+      ],
+      ['returns such a promise that rejects', () => new LyingPromise((_, reject) => reject(new Error('no')))],
       ['returns a thenable that throws', () => thenableThat(throws('then'))],
       ['returns a thenable whose then cannot be read', () => thenable({ get: throws('then') })],
       [
@@ -222,6 +255,36 @@ describe.each(PACKAGES)('over the %s gate', (_, turnback) => {
     });
   });
 
+  it('a promise with a then of its own: it is asked once, and the checkpoint counts when that one says so', async () => {
+    let [begun, end] = [0, () => {}];
+    const driver = driverThat(() =>
+      LazyPromise.of(() => {
+        begun += 1;
+        return new Promise((resolve) => {
+          end = () => resolve({ checkpointId: 'lazy' });
+        });
+      }),
+    );
+    const { batch } = scene(turnback, { driver });
+    const asked = watch(batch('t'));
+    await settled();
+    expect([begun, asked.done()]).toEqual([1, false]);
+    end();
+    expect(await asked.promise).toMatchObject({ outcome: 'created', checkpointId: 'lazy' });
+    expect(begun).toBe(1);
+  });
+
+  it('a thenable is asked once', async () => {
+    let asked = 0;
+    const then: Then = (resolve) => {
+      asked += 1;
+      resolve({ checkpointId: 'v' });
+    };
+    const { batch } = scene(turnback, { driver: driverThat(() => thenableThat(then)) });
+    expect(await batch('t')).toMatchObject({ outcome: 'created', checkpointId: 'v' });
+    expect(asked).toBe(1);
+  });
+
   describe('a logger that', () => {
     it.each<[string, () => unknown]>([
       [
@@ -290,6 +353,9 @@ describe.each(PACKAGES)('over the %s gate', (_, turnback) => {
       ['nothing', undefined],
       ['null', null],
       ['a text', 's'],
+      ['nothing in it', {}],
+      ['a sandbox that cannot be read', thrower('sandboxId', { turnId: 't' })],
+      ['a turn that cannot be read', thrower('turnId', { sandboxId: 's' })],
       ['no sandbox', { turnId: 't' }],
       ['an empty sandbox', { sandboxId: '', turnId: 't' }],
       ['a sandbox of 201 bytes', { sandboxId: 'x'.repeat(201), turnId: 't' }],
@@ -309,10 +375,26 @@ describe.each(PACKAGES)('over the %s gate', (_, turnback) => {
         durationMs: 0,
       });
       expect(log.warnings).toHaveLength(1);
+      expect(log.lines[0]).toMatchObject({ fields: { err: { code: 'INVALID_ARGUMENT' } } });
       expect(driver.calls).toEqual([]);
       const asked = batch('t');
       driver.last.succeed();
       expect(await asked).toMatchObject({ outcome: 'created', late: false });
+      // Also where a turn is covered; such a batch needs no signal.
+      if (typeof given === 'object' && given !== null && 'signal' in given) return;
+      expect(await guard.beforeBatch(given as never)).toMatchObject({ reason: 'invalid_batch' });
+      const strict = scene(turnback, { onFailure: 'block' });
+      for (const made of [false, true]) {
+        if (made) {
+          const first = strict.batch('t');
+          strict.driver.last.succeed();
+          await first;
+        }
+        await expect(strict.guard.beforeBatch(given as never)).rejects.toMatchObject({
+          code: 'CHECKPOINT_REQUIRED',
+          retryable: false,
+        });
+      }
     });
 
     it('a signal whose methods reject is one that never fires', async () => {

@@ -1,7 +1,7 @@
 // G3, G5, G7, G8, C17: batches that pass without a checkpoint, that must not, and whose turn starts anew.
 import { getEventListeners } from 'node:events';
 import { describe, expect, it } from 'vitest';
-import { noUnhandledRejections, PACKAGES, scene, settled } from './support.js';
+import { atOnce, noUnhandledRejections, PACKAGES, scene, settled } from './support.js';
 
 noUnhandledRejections();
 
@@ -45,7 +45,7 @@ describe.each(PACKAGES)('the guard over the %s gate', (_, turnback) => {
       expect(await reason(batch('t'))).toBe('attempts_exhausted');
       expect(await reason(batch('x'.repeat(201)))).toBe('invalid_batch');
       const signal = AbortSignal.abort();
-      expect(await reason(guard.beforeBatch({ sandboxId: 's', turnId: 'u', signal }))).toBe('cancelled');
+      expect(await atOnce(reason(guard.beforeBatch({ sandboxId: 's', turnId: 'u', signal })))).toBe('cancelled');
     });
 
     it('blocks five thousand batches at once', async () => {
@@ -118,7 +118,7 @@ describe.each(PACKAGES)('the guard over the %s gate', (_, turnback) => {
     it('that has fired already: skipped, and the driver is not asked', async () => {
       const { guard, driver } = scene(turnback);
       const signal = AbortSignal.abort();
-      expect(await guard.beforeBatch({ sandboxId: 's', turnId: 't', signal })).toMatchObject({
+      expect(await atOnce(guard.beforeBatch({ sandboxId: 's', turnId: 't', signal }))).toMatchObject({
         outcome: 'skipped',
         reason: 'cancelled',
       });
@@ -131,10 +131,10 @@ describe.each(PACKAGES)('the guard over the %s gate', (_, turnback) => {
       const first = guard.beforeBatch({ sandboxId: 's', turnId: 't', signal: one.signal });
       const second = guard.beforeBatch({ sandboxId: 's', turnId: 't', signal: two.signal });
       one.abort();
-      expect(await first).toMatchObject({ outcome: 'skipped', reason: 'cancelled' });
+      expect(await atOnce(first)).toMatchObject({ outcome: 'skipped', reason: 'cancelled' });
       expect(driver.last.signal.aborted).toBe(false);
       two.abort();
-      expect(await second).toMatchObject({ outcome: 'skipped', reason: 'cancelled' });
+      expect(await atOnce(second)).toMatchObject({ outcome: 'skipped', reason: 'cancelled' });
       expect(driver.last.signal.aborted).toBe(true);
       driver.last.fail(driver.last.signal.reason);
       await settled();

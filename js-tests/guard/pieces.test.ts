@@ -64,6 +64,9 @@ describe.each(PACKAGES)('%s', (name, turnback) => {
       ['a prefix that is none', { driver: new FakeDriver(), prefix: 'a b' }],
       ['an empty prefix', { driver: new FakeDriver(), prefix: '' }],
       ['a prefix that is no text', { prefix: 7 }],
+      ['a prefix that is none, without a driver', { prefix: 'a b' }],
+      ['an empty prefix, without a driver', { driver: null, prefix: '' }],
+      ['an array', []],
       ['a logger that is none', { logger: {} }],
       ['a clock that is none', { clock: {} }],
     ])('refuses %s', (_name, options) => {

@@ -137,6 +137,14 @@ export function scene(turnback: Package, options: native.GuardOptions = {}) {
   return { guard, clock, driver, log, batch };
 }
 
+/** What a promise gives that has to settle without any time passing: one that waits for more fails here, and does not hang. */
+export async function atOnce<T>(promise: Promise<T>): Promise<T> {
+  const { done } = watch(promise);
+  await settled();
+  if (!done()) throw new Error('it still waits');
+  return promise;
+}
+
 /** A promise and whether it has settled: the tests look before they wait. */
 export function watch<T>(promise: Promise<T>): { promise: Promise<T>; done: () => boolean } {
   let done = false;

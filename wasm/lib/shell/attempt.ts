@@ -47,6 +47,11 @@ export class Attempts {
     return this.#bySandbox.get(sandboxId);
   }
 
+  /** The sandboxes with an attempt under way. */
+  sandboxes(): Iterable<string> {
+    return this.#bySandbox.keys();
+  }
+
   start({ attempt: number, sandboxId, turnId, comment, late }: Start, limitMs: number): void {
     const controller = new AbortController();
     const attempt: Attempt = { number, sandboxId, turnId, reported: false };

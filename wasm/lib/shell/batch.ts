@@ -25,7 +25,11 @@ export function checkedBatch(host: Host, given: unknown): Batch {
   const refuse = (argument: string, message: string) =>
     host.error('INVALID_ARGUMENT', message, { details: { argument } });
   if (typeof given !== 'object' || given === null) throw refuse('batch', 'batch is no object: pass an object');
-  const { sandboxId, turnId, signal } = read(host, given);
+  const { sandboxId, turnId, signal } = read(host, given, ({ sandboxId, turnId, signal }) => ({
+    sandboxId,
+    turnId,
+    signal,
+  }));
   if (!isText(sandboxId)) throw refuse('batch.sandboxId', 'batch.sandboxId is no well-formed text');
   if (turnId !== undefined && turnId !== null && !isText(turnId)) {
     throw refuse('batch.turnId', 'batch.turnId is no well-formed text: pass the id of the turn, or leave it out');
@@ -41,10 +45,14 @@ export function checkedBatch(host: Host, given: unknown): Batch {
   };
 }
 
-function read(host: Host, given: object): Record<'sandboxId' | 'turnId' | 'signal', unknown> {
+/** The sandbox and the turn of a batch, unchecked, or an error if they cannot be read. */
+export function idsOf(host: Host, given: object): { sandboxId: unknown; turnId: unknown } {
+  return read(host, given, ({ sandboxId, turnId }) => ({ sandboxId, turnId }));
+}
+
+function read<Read>(host: Host, given: object, look: (batch: Record<string, unknown>) => Read): Read {
   try {
-    const { sandboxId, turnId, signal } = given as Record<string, unknown>;
-    return { sandboxId, turnId, signal };
+    return look(given as Record<string, unknown>);
   } catch (cause) {
     throw host.error('INVALID_ARGUMENT', 'batch cannot be read: pass a plain object', {
       details: { argument: 'batch' },

@@ -2,7 +2,10 @@ import { quiet } from './settle.js';
 
 /** Where a guard's time comes from. For tests and simulations; by default the host's monotonic clock and timers. */
 export interface GuardClock {
-  /** Milliseconds since anything. May be set back or stand still: that delays limits, and breaks nothing. */
+  /**
+   * Milliseconds since anything. May be set back or stand still: that delays limits, and breaks nothing. A step beyond the end
+   * of time (2^52 ms) counts as none.
+   */
   now(): number;
   /** Calls `wake` once after `ms` milliseconds, never from within this call; what it gives takes that back. */
   schedule(ms: number, wake: () => void): () => void;
@@ -19,6 +22,9 @@ export const SYSTEM_CLOCK: GuardClock = {
     return () => clearTimeout(timer);
   },
 };
+
+/** A guard's own time goes no further by its clock: 142,000 years, which leaves room for the limits that are yet to come. */
+const END_MS = 2 ** 52;
 
 /** A guard's own time in whole milliseconds: it starts at 0 and never runs backwards, whatever its clock does. */
 export class Elapsed {
@@ -44,8 +50,10 @@ export class Elapsed {
   now(): number {
     const now = this.#shown();
     if (now !== undefined) {
-      if (this.#last !== undefined && now > this.#last) this.#elapsed += now - this.#last;
+      const step = now - (this.#last ?? now);
       this.#last = now;
+      if (this.#elapsed + step >= END_MS) this.#odd(new RangeError('clock.now jumped to the end of time'));
+      else if (step > 0) this.#elapsed += step;
     }
     return Math.floor(this.#elapsed);
   }

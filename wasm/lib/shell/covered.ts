@@ -39,8 +39,8 @@ export class Covered {
   }
 
   /** Whether this is a batch of a turn whose last one was covered. It then is the first of them. */
-  expects(sandboxId: unknown, turnId: unknown): boolean {
-    const is = (run: Run | undefined) => run?.turnId === turnId && run?.sandboxId === sandboxId;
+  expects(sandboxId: string, turnId: string): boolean {
+    const is = (run: Run | undefined) => run?.turnId === turnId && run.sandboxId === sandboxId;
     if (is(this.#runs[0])) return true;
     const at = this.#runs.findIndex(is);
     if (at > 0) this.#runs.unshift(...this.#runs.splice(at, 1));

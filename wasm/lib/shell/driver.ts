@@ -1,6 +1,6 @@
 /** What makes the guard's checkpoints (G12), and what it may answer. */
 import type { Host } from './host.js';
-import { quiet } from './settle.js';
+import { outcomeOf } from './settle.js';
 
 /** One checkpoint that is asked for. */
 export interface DriverRequest {
@@ -56,7 +56,10 @@ export interface Driver {
 /** What an attempt is, for drivers that want to know more than the request says. */
 export interface AttemptFacts {
   readonly turnId: string;
-  /** Earlier batches of the turn may have run (G6). */
+  /**
+   * Earlier batches of the turn may have run (G6). As of the start of the attempt: if a batch is let through without a checkpoint
+   * while it is under way (the flag was off, its own limit was over), the verdict is late and this is not. The verdict counts.
+   */
   readonly late: boolean;
   /** When the signal will fire at the latest, in milliseconds from the start of the attempt. */
   readonly limitMs: number;
@@ -89,13 +92,11 @@ const UNFIT = /[\p{Cc}\p{Surrogate}]/u;
 export async function ask(driver: Driver, request: DriverRequest): Promise<Result> {
   try {
     const answer: unknown = driver.createCheckpoint(request);
-    // A promise with a `then` of its own may reject behind it.
-    quiet(answer);
     if (answer === undefined) {
       // Not even a promise: whoever forgot to return it would count as having made a checkpoint at once.
       return nonsense("the driver's createCheckpoint returned nothing: return a promise");
     }
-    return checked(await answer);
+    return checked(await outcomeOf(answer));
   } catch (error) {
     return { error };
   }

@@ -10,6 +10,7 @@ export type Input =
       flagEnabled: boolean;
       paused: boolean;
       hasDriver: boolean;
+      readOnly?: boolean;
     }
   | { type: 'created'; attempt: number; checkpointId?: string; partial: boolean }
   | { type: 'failed'; attempt: number }
@@ -17,7 +18,7 @@ export type Input =
   | { type: 'cancelled'; batch: number }
   | { type: 'released'; sandboxId: string; turnId: string }
   | { type: 'forgotten'; sandboxId: string }
-  | { type: 'deleted'; sandboxId: string; checkpointId: string }
+  | { type: 'deleted'; sandboxId: string; checkpointId: string; turnId: string }
   | { type: 'options'; timeoutMs: number; prefix: string }
   | { type: 'tick' };
 

@@ -1,5 +1,5 @@
 import { type Attempt, Attempts } from './attempt.js';
-import { type Batch, checkedBatch, hasFired, isText } from './batch.js';
+import { type Batch, checkedBatch, hasFired, idsOf, isText } from './batch.js';
 import { Elapsed, SYSTEM_CLOCK } from './clock.js';
 import { Covered } from './covered.js';
 import type { Result } from './driver.js';
@@ -7,9 +7,11 @@ import { isInvalidArgument, required } from './error.js';
 import type { Gate, GateVerdict, Input, Output, Start, Timeout } from './gate.js';
 import type { Host } from './host.js';
 import { Once, SafeLog } from './log.js';
+import { Made } from './made.js';
 import type { CheckedOptions } from './options.js';
 import { Probes } from './probes.js';
 import { Reports } from './report.js';
+import { Restores } from './restores.js';
 import { unprotected, type Verdict, verdictOf } from './verdict.js';
 import { type Waiter, Waiting } from './waiting.js';
 
@@ -32,6 +34,12 @@ export interface Guard {
 
 const DEFAULT_PREFIX = 'turnback';
 
+/** The number of no batch: those of batches begin with 1. */
+const NOBODY = 0;
+
+/** Nothing speaks against a checkpoint. */
+const ON = { flagEnabled: true, paused: false, hasDriver: true } as const;
+
 /** Joins the gate, which decides, with a driver, a clock and those who wait. */
 export class ShellGuard implements Guard {
   readonly #host: Host;
@@ -39,6 +47,8 @@ export class ShellGuard implements Guard {
   #options: CheckedOptions;
   readonly #log: SafeLog;
   readonly #probes: Probes;
+  readonly #restores = new Restores(() => this.#attempts?.sandboxes() ?? []);
+  readonly #made = new Made();
   readonly #time: Elapsed;
   readonly #waiting = new Waiting();
   readonly #attempts: Attempts | undefined;
@@ -51,11 +61,12 @@ export class ShellGuard implements Guard {
   constructor(host: Host, options: CheckedOptions) {
     const { driver, timeoutMs, prefix, clock = SYSTEM_CLOCK } = options;
     this.#host = host;
+    if (driver === undefined) checkPrefix(host, options);
     this.#gate = driver === undefined ? undefined : host.openGate({ timeoutMs, prefix, digestKey: digestKey() });
     this.#covered = this.#gate === undefined ? undefined : new Covered(this.#gate);
     this.#options = options;
     this.#log = new SafeLog(options.logger);
-    this.#probes = new Probes(host, options, this.#log);
+    this.#probes = new Probes(host, options, this.#log, this.#restores);
     const warned = new Once();
     this.#time = new Elapsed(clock, (error) => {
       if (warned.first('clock'))
@@ -73,6 +84,7 @@ export class ShellGuard implements Guard {
     const { timeoutMs: before, prefix: known = DEFAULT_PREFIX } = this.#options;
     if (timeoutMs !== before || prefix !== known) {
       try {
+        if (this.#gate === undefined) checkPrefix(this.#host, options);
         this.#feed({ type: 'options', timeoutMs, prefix });
       } catch (error) {
         if (!isInvalidArgument(error)) throw error;
@@ -100,12 +112,35 @@ export class ShellGuard implements Guard {
   release(batch: { sandboxId: string; turnId: string }): void {
     this.#tell('release', () => {
       const { sandboxId, turnId = '' } = checkedBatch(this.#host, batch);
-      return { type: 'released', sandboxId, turnId };
+      this.#release(sandboxId, turnId);
     });
   }
 
   forget(sandboxId: string): void {
-    this.#tell('forget', () => ({ type: 'forgotten', sandboxId: checkedBatch(this.#host, { sandboxId }).sandboxId }));
+    this.#tell('forget', () => this.#forget(checkedBatch(this.#host, { sandboxId }).sandboxId));
+  }
+
+  /** A batch of the turn did not run. When none has, nobody counts on its checkpoint, and its deletion says nothing. */
+  #release(sandboxId: string, turnId: string): void {
+    this.#restores.used(sandboxId);
+    const known = this.#made.get(sandboxId, turnId) !== undefined && this.#isCovered(sandboxId, turnId);
+    this.#feed({ type: 'released', sandboxId, turnId });
+    if (known && !this.#isCovered(sandboxId, turnId)) this.#made.delete(sandboxId, turnId);
+  }
+
+  /** Whether the turn has a checkpoint: a batch that only reads is not counted. */
+  #isCovered(sandboxId: string, turnId: string): boolean {
+    this.#feed({ type: 'batch', batch: NOBODY, sandboxId, turnId, ...ON, readOnly: true });
+    const at = this.#outputs.findIndex((output) => output.type === 'verdict' && output.batch === NOBODY);
+    const answer = this.#outputs[at];
+    if (answer?.type !== 'verdict') return false;
+    this.#outputs.splice(at, 1);
+    return answer.protected;
+  }
+
+  #forget(sandboxId: string): void {
+    this.#feed({ type: 'forgotten', sandboxId });
+    this.#made.forget(sandboxId);
   }
 
   /** The short way of a batch whose turn has its checkpoint (W8). */
@@ -113,26 +148,28 @@ export class ShellGuard implements Guard {
     const covered = this.#covered;
     // While outputs are being performed, the gate's next deadline is not known here.
     if (covered === undefined || this.#performing || typeof batch !== 'object' || batch === null) return undefined;
-    const { sandboxId, turnId } = batch;
+    const { sandboxId, turnId } = idsOf(this.#host, batch);
+    if (typeof sandboxId !== 'string' || typeof turnId !== 'string') return undefined;
     const expected = covered.expects(sandboxId, turnId);
     if (!expected && !(isText(sandboxId) && isText(turnId))) return undefined;
-    this.#noticeRestores(sandboxId);
     const now = this.#time.now();
-    const verdict = (expected ? covered.again(now) : undefined) ?? covered.ask(sandboxId, turnId as string, now);
+    this.#noticeRestores(sandboxId, now);
+    const verdict = (expected ? covered.again(now) : undefined) ?? covered.ask(sandboxId, turnId, now);
     const { checkpointId } = covered;
     if (checkpointId === undefined || !this.#probes.deleted(checkpointId)) return verdict;
-    this.#gone(sandboxId, turnId as string, checkpointId);
+    this.#gone(sandboxId, turnId, checkpointId);
     return undefined;
   }
 
   /** The checkpoint is gone under which a batch has just been let through: that it was is taken back, and it asks anew. */
   #gone(sandboxId: string, turnId: string, checkpointId: string): void {
     this.#feed({ type: 'released', sandboxId, turnId });
-    this.#deleted(sandboxId, checkpointId);
+    this.#deleted(sandboxId, turnId, checkpointId);
   }
 
-  #deleted(sandboxId: string, checkpointId: string): void {
-    this.#feed({ type: 'deleted', sandboxId, checkpointId });
+  #deleted(sandboxId: string, turnId: string, checkpointId: string): void {
+    this.#made.delete(sandboxId, turnId);
+    this.#feed({ type: 'deleted', sandboxId, checkpointId, turnId });
     this.#log.say(
       'info',
       { sandboxId, checkpointId },
@@ -145,7 +182,12 @@ export class ShellGuard implements Guard {
       return Promise.resolve(unprotected('skipped', flagEnabled ? 'no_driver' : 'flag_off'));
     }
     // Also with the flag off: what is counted from here on belongs to the restored sandbox.
-    this.#noticeRestores(sandboxId);
+    if (turnId !== undefined) {
+      this.#noticeRestores(sandboxId, this.#time.now());
+      const made = this.#made.get(sandboxId, turnId);
+      // Also one that the gate has forgotten with its turn: the turn ran, and it is no new one.
+      if (made !== undefined && this.#probes.deleted(made)) this.#deleted(sandboxId, turnId, made);
+    }
     const paused = flagEnabled && this.#probes.paused();
     const { block } = this.#options;
     const { number: batch, verdict } = this.#waiting.add({ sandboxId, turnId, block }, signal, (given) => {
@@ -172,10 +214,10 @@ export class ShellGuard implements Guard {
     return this.#options.block ? Promise.reject(required(this.#host, verdict, error)) : Promise.resolve(verdict);
   }
 
-  #tell(method: string, input: () => Input): void {
+  #tell(method: string, change: () => void): void {
     if (this.#gate === undefined) return;
     try {
-      this.#feed(input());
+      change();
     } catch (error) {
       this.#log.say('warn', { err: error }, `guard.${method} was not understood; nothing was changed`);
     }
@@ -186,7 +228,7 @@ export class ShellGuard implements Guard {
     const result = this.#stillThere(answer);
     if ('error' in result) this.#reports.attemptFailed(attempt, result.error);
     this.#handle(() => {
-      this.#noticeRestores(attempt.sandboxId);
+      this.#noticeRestores(attempt.sandboxId, this.#time.now());
       if ('error' in result) this.#feed({ type: 'failed', attempt: attempt.number });
       else if ('paused' in result) this.#feed({ type: 'paused', attempt: attempt.number });
       else this.#feed({ type: 'created', attempt: attempt.number, ...result });
@@ -199,8 +241,8 @@ export class ShellGuard implements Guard {
     return { error: new Error(`the checkpoint ${result.checkpointId} was deleted before anybody could count on it`) };
   }
 
-  #noticeRestores(sandboxId: string): void {
-    if (this.#gate !== undefined && this.#probes.restored(sandboxId)) this.#feed({ type: 'forgotten', sandboxId });
+  #noticeRestores(sandboxId: string, now: number): void {
+    if (this.#gate !== undefined && this.#probes.restored(sandboxId, now)) this.#forget(sandboxId);
   }
 
   /** An event whose failure nobody could be told of. A gate that breaks must leave nobody waiting. */
@@ -275,7 +317,12 @@ export class ShellGuard implements Guard {
     if (answer === undefined) return;
     this.#waiting.take(given.batch);
     const verdict = verdictOf(answer);
-    const attempt = this.#attempts?.ofSandbox(waiter.sandboxId);
+    const { sandboxId, turnId } = waiter;
+    this.#restores.used(sandboxId);
+    if (verdict.outcome === 'created' && turnId !== undefined && verdict.checkpointId !== undefined) {
+      this.#made.add(sandboxId, turnId, verdict.checkpointId);
+    }
+    const attempt = this.#attempts?.ofSandbox(sandboxId);
     this.#reports.verdict(verdict, waiter, attempt);
     if (!waiter.block || !needsCheckpoint(verdict)) {
       waiter.resolve(verdict);
@@ -283,7 +330,7 @@ export class ShellGuard implements Guard {
     }
     waiter.reject(required(this.#host, verdict, verdict.reason === 'driver_failed' ? attempt?.error : undefined));
     // It does not run: the next batch of the turn is no later for it (F29).
-    if (waiter.turnId !== undefined) this.release({ sandboxId: waiter.sandboxId, turnId: waiter.turnId });
+    if (turnId !== undefined) this.release({ sandboxId, turnId });
   }
 
   /** The gate's answer, if the checkpoint is there that it counts on; none when the batch asks anew. */
@@ -294,13 +341,12 @@ export class ShellGuard implements Guard {
       return answer;
     if (!this.#probes.deleted(checkpointId)) return answer;
     if (reason !== 'same_turn') {
-      this.#deleted(sandboxId, checkpointId);
+      this.#deleted(sandboxId, turnId, checkpointId);
       const { checkpointId: _, ...rest } = answer;
       return { ...rest, protected: false, late: false, partial: false };
     }
     this.#gone(sandboxId, turnId, checkpointId);
-    const on = { flagEnabled: true, paused: false, hasDriver: true };
-    this.#feed({ type: 'batch', batch: answer.batch, sandboxId, turnId, ...on });
+    this.#feed({ type: 'batch', batch: answer.batch, sandboxId, turnId, ...ON });
     return undefined;
   }
 
@@ -333,6 +379,11 @@ export class ShellGuard implements Guard {
       else waiter.resolve(verdict);
     }
   }
+}
+
+/** Without a driver there is no gate that would refuse a prefix. */
+function checkPrefix(host: Host, { timeoutMs, prefix }: CheckedOptions): void {
+  if (prefix !== undefined) host.openGate({ timeoutMs, prefix, digestKey: undefined });
 }
 
 function digestKey(): Uint8Array | undefined {

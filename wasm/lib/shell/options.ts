@@ -79,7 +79,7 @@ function checked(host: Host, given: unknown, lenient: boolean): CheckedOptions {
   const refuse = (name: string, advice: string): never => {
     throw host.error('INVALID_ARGUMENT', `options.${name} ${advice}`, { details: { argument: `options.${name}` } });
   };
-  if (typeof given !== 'object' || given === null) {
+  if (typeof given !== 'object' || given === null || Array.isArray(given)) {
     throw host.error('INVALID_ARGUMENT', 'options is no object: pass an object', { details: { argument: 'options' } });
   }
   const unknown = lenient ? undefined : Object.keys(given).find((name) => !NAMES.includes(name));

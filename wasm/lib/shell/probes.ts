@@ -3,10 +3,8 @@ import { Flag, warnOnce } from './flag.js';
 import type { Host } from './host.js';
 import { Once, type SafeLog } from './log.js';
 import type { CheckedOptions } from './options.js';
+import type { Restores } from './restores.js';
 import { has, quiet } from './settle.js';
-
-/** How many sandboxes' restores are remembered. One that is forgotten counts as restored: that costs at most a checkpoint. */
-const REMEMBERED = 1000;
 
 /**
  * What a guard asks others at each batch: whether it is on, whether the store is paused, whether the sandbox was restored.
@@ -18,9 +16,10 @@ export class Probes {
   readonly #flag: Flag;
   readonly #log: SafeLog;
   readonly #warned = new Once();
-  readonly #restores = new Map<string, number>();
+  readonly #restores: Restores;
 
-  constructor(host: Host, { enabled, driver }: CheckedOptions, log: SafeLog) {
+  constructor(host: Host, { enabled, driver }: CheckedOptions, log: SafeLog, restores: Restores) {
+    this.#restores = restores;
     this.#enabled = enabled;
     this.#driver = driver;
     this.#log = log;
@@ -58,17 +57,12 @@ export class Probes {
   }
 
   /** Whether the sandbox was restored since the last look (G8). The first look counts as one. */
-  restored(sandboxId: string): boolean {
+  restored(sandboxId: string, nowMs: number): boolean {
     const driver = this.#driver;
     if (!has(driver, 'restores')) return false;
     const now = this.#number('driver.restores', () => (driver as Driver).restores?.(sandboxId));
     // One that cannot say is no restore: an attempt under way would be made worthless.
-    if (now === undefined) return false;
-    if (this.#restores.has(sandboxId) && Object.is(this.#restores.get(sandboxId), now)) return false;
-    this.#restores.delete(sandboxId);
-    this.#restores.set(sandboxId, now);
-    if (this.#restores.size > REMEMBERED) this.#restores.delete(this.#restores.keys().next().value ?? sandboxId);
-    return true;
+    return now !== undefined && this.#restores.changed(sandboxId, now, nowMs);
   }
 
   #ask(what: string, question: () => unknown): boolean | undefined {

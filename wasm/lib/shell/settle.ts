@@ -25,6 +25,40 @@ export function quiet(
   }
 }
 
+/**
+ * What `await` gives, of whatever a driver returned: its `then` is read once and called once. One that rejects behind it, or
+ * fails in place of listening, has failed; one that fulfils behind it has not, because only its own `then` knows when it is done.
+ */
+export function outcomeOf(value: unknown): Promise<unknown> {
+  return new Promise((resolve, reject) => {
+    hearBehind(value, reject);
+    const then = thenOf(value);
+    if (then === undefined) {
+      resolve(value);
+      return;
+    }
+    hearBehind(then.call(value, resolve, reject), reject);
+  });
+}
+
+/** Hears of a promise's rejection, not by its own `then`. */
+function hearBehind(value: unknown, failed: (error: unknown) => void): void {
+  if (!isPromise(value)) return;
+  try {
+    void Promise.prototype.then.call(value, nothing, failed);
+  } catch {
+    // A proxy of one, say: it has its own `then` only, and that is asked as well.
+  }
+}
+
+type Then = (resolve: (value: unknown) => void, reject: (error: unknown) => void) => unknown;
+
+function thenOf(value: unknown): Then | undefined {
+  if ((typeof value !== 'object' && typeof value !== 'function') || value === null) return undefined;
+  const { then } = value as { then?: unknown };
+  return typeof then === 'function' ? (then as Then) : undefined;
+}
+
 function isPromise(value: unknown): value is Promise<unknown> {
   return value instanceof Promise;
 }
