@@ -34,24 +34,58 @@ fn a_parent_that_became_a_symlink_is_replaced_and_its_target_left_alone() {
 
 #[test]
 fn a_parent_swapped_for_a_symlink_after_the_plan_is_not_followed() {
+    // The same names lie where the link leads: outside by its full path, outside by way of `..`, and elsewhere inside.
+    for (moved, link) in [("outside/d", None), ("outside/d", Some("../outside/d")), ("w/e", Some("e"))] {
+        let place = Place::default();
+        for name in ["write", "gone", "extra", "meta"] {
+            place.write(&format!("d/sub/{name}"), "then");
+        }
+        let then = place.picture();
+        place.write("d/sub/write", "now");
+        fs::remove_file(place.at("d/sub/gone")).unwrap();
+        place.write("d/sub/new", "now");
+        set_mtime(&place.at("d/sub/meta"), 1, 1);
+        let plan = place.plan(Some(&place.picture()), &then, &EXACT);
+        let moved = place.dir.path().join(moved);
+        fs::rename(place.at("d"), &moved).unwrap();
+        symlink(link.map_or(moved.clone(), Into::into), place.at("d")).unwrap();
+        let before = tree(&moved);
+        let applied = place.apply(&plan);
+        same(&tree(&moved), &before);
+        assert!(list(&applied.not_restorable).iter().all(|(_, reason)| *reason == Reason::ConcurrentChange));
+        assert!(list(&applied.kept).contains(&("d/sub/new".into(), Reason::ConcurrentChange)));
+        assert_eq!((applied.written, applied.deleted), (0, 0));
+    }
+}
+
+#[test]
+fn without_openat2_a_swapped_parent_is_not_followed_either() {
     let place = Place::default();
-    for name in ["write", "gone", "extra", "meta"] {
+    for name in ["write", "gone"] {
         place.write(&format!("d/sub/{name}"), "then");
     }
     let then = place.picture();
     place.write("d/sub/write", "now");
     fs::remove_file(place.at("d/sub/gone")).unwrap();
     place.write("d/sub/new", "now");
-    set_mtime(&place.at("d/sub/meta"), 1, 1);
     let plan = place.plan(Some(&place.picture()), &then, &EXACT);
-    // The attacker: the same names lie outside, and `d` leads there.
     fs::rename(place.at("d"), place.outside("d")).unwrap();
     symlink(place.outside("d"), place.at("d")).unwrap();
     let before = tree(&place.dir.path().join("outside"));
-    let applied = place.apply(&plan);
+    let fd = fs::File::open(place.root()).unwrap().into();
+    let resolver = turnback_engine::restore::Resolver::PerComponent;
+    let root = Root::with_resolver(fd, &place.root(), resolver).unwrap();
+    let options = ApplyOptions {
+        pool: &place.pool,
+        stage_in: None,
+        stage_name: STAGE,
+        leftovers: &[],
+        sync: false,
+        root_made: None,
+    };
+    let applied =
+        apply(Target::Existing(&root), &plan, &place.memory, &options, &Context::default()).unwrap();
     same(&tree(&place.dir.path().join("outside")), &before);
-    assert!(list(&applied.not_restorable).iter().all(|(_, reason)| *reason == Reason::ConcurrentChange));
-    assert!(list(&applied.kept).contains(&("d/sub/new".into(), Reason::ConcurrentChange)));
     assert_eq!((applied.written, applied.deleted), (0, 0));
 }
 

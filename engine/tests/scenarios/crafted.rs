@@ -148,10 +148,15 @@ fn forged_manifests() {
         e.raw(&Hash::of(b"no such object").0);
         e.into_bytes()
     };
+    // Input 9: a link, and a directory of the same name whose contents would be written through it.
+    let link = Entry { node: Node::Symlink { target: b"/etc"[..].into() }, ..file(b"a") };
+    let directory = Entry { node: Node::Directory { manifest: Hash::of(b"x") }, ..file(b"a") };
     let mut trailing = leaf(&[file(b"a")]);
     trailing.push(0);
     let forged = [
         leaf(&[file(b"a"), file(b"a")]),
+        leaf(&[link.clone(), directory.clone()]),
+        leaf(&[directory, link]),
         leaf(&[file(b"b"), file(b"a")]),
         leaf(&[file(b"..")]),
         leaf(&[file(b"/etc/passwd")]),

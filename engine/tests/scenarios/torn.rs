@@ -11,10 +11,10 @@ use turnback_engine::Reason;
 use crate::common::place::Place;
 
 /// A thread that does one thing over and over until it is dropped.
-struct Busy(Arc<AtomicBool>, Option<JoinHandle<()>>);
+pub(crate) struct Busy(Arc<AtomicBool>, Option<JoinHandle<()>>);
 
 impl Busy {
-    fn new(mut work: impl FnMut(u64) + Send + 'static) -> Self {
+    pub(crate) fn new(mut work: impl FnMut(u64) + Send + 'static) -> Self {
         let stop = Arc::new(AtomicBool::new(false));
         let asked = stop.clone();
         let thread = thread::spawn(move || {
