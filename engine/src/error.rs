@@ -107,6 +107,31 @@ pub struct Error {
     source: Option<Box<dyn std::error::Error + Send + Sync>>,
 }
 
+/// What an error says, for telling it more than once: the cause is kept as text.
+#[derive(Debug)]
+pub(crate) struct Told {
+    code: Code,
+    tried: String,
+    advice: String,
+    path: Option<PathBuf>,
+    details: Vec<(&'static str, String)>,
+    source: Option<String>,
+}
+
+impl Told {
+    /// The error once more.
+    pub(crate) fn again(&self) -> Error {
+        Error {
+            code: self.code,
+            tried: self.tried.clone(),
+            advice: self.advice.clone(),
+            path: self.path.clone(),
+            details: self.details.clone(),
+            source: self.source.clone().map(Into::into),
+        }
+    }
+}
+
 /// The engine's result type.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
@@ -171,6 +196,18 @@ impl Error {
     #[must_use]
     pub fn advice(&self) -> &str {
         &self.advice
+    }
+
+    /// What it says.
+    pub(crate) fn told(&self) -> Told {
+        Told {
+            code: self.code,
+            tried: self.tried.clone(),
+            advice: self.advice.clone(),
+            path: self.path.clone(),
+            details: self.details.clone(),
+            source: self.source.as_ref().map(ToString::to_string),
+        }
     }
 
     /// Adds a detail for programs, for example the id of a checkpoint that helps.

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 
 use turnback_core::CheckpointId;
 
-use super::create::now;
+use super::create::{Taken, now};
 use super::manager::Inner;
 use super::workspace::{Workspace, identity, identity_of, make_private};
 use super::{journal_file, stage_names};
@@ -19,7 +19,7 @@ use crate::restore::{
     Applied, ApplyOptions, GitMode, Plan, Root, RootMade, Stopped, Target, apply, needs_area, precheck,
     sync_before,
 };
-use crate::store::{Durability, Identity, Room, remove_tree};
+use crate::store::{Durability, Identity, Room, needed_bytes, remove_tree};
 
 /// A plan with all that its journal says. The locks of the workspace and of the store must be held.
 pub(super) struct Job<'a> {
@@ -49,7 +49,23 @@ pub(super) struct Prepared<'a> {
     name: String,
     /// Go on when the disk turns out to be full.
     optional: bool,
-    _room: Room<'a>,
+    room: Room<'a>,
+    /// The bytes that it takes, at most.
+    bytes: u64,
+}
+
+impl Prepared<'_> {
+    /// Publishes what undoes the plan. When that finds the store full, the journal's room is needed as well: whoever makes room has to
+    /// know of both.
+    ///
+    /// # Errors
+    /// Those of `publish`.
+    pub(super) fn beside<T>(&self, publish: impl FnOnce() -> Result<T>) -> Result<T> {
+        publish().map_err(|error| match needed_bytes(&error) {
+            Some(needed) => self.room.refuse(needed.saturating_add(self.bytes)),
+            None => error,
+        })
+    }
 }
 
 /// What came of it.
@@ -77,24 +93,39 @@ impl Inner {
         }
     }
 
-    /// Takes room in the store for a plan's journal, before anything else is written for it. An `optional` one is left out when there is no
-    /// room: for those who asked for no safety.
+    /// Takes room in the store for a plan's journal, before anything else is written for it: beside the checkpoint that is being taken, if
+    /// there is one. An `optional` one is left out when there is no room: for those who asked for no safety.
     ///
     /// # Errors
-    /// `STORE_FULL`, `BUSY`, `IO`.
-    pub(super) fn prepare_journal(&self, plan: &Plan, optional: bool) -> Result<Prepared<'_>> {
+    /// `STORE_FULL` with what the journal and the checkpoint need together, `DISK_FULL`, `BUSY`, `IO`.
+    pub(super) fn prepare_journal(
+        &self,
+        plan: &Plan,
+        optional: bool,
+        taken: Option<&Taken<'_>>,
+    ) -> Result<Prepared<'_>> {
         let name = format!("journal-{}", crate::store::random_name()?);
         let bytes = encode_plan(plan);
         let room = self.budget.room(name.clone());
-        let plan = match room.need(bytes.len() as u64 + HEAD) {
+        let length = bytes.len() as u64 + HEAD;
+        let together = match taken {
+            None => length,
+            Some(taken) => {
+                let needs = taken.draft.needs(taken.cache.adds(&taken.appender))?;
+                taken.draft.leave_room(length, needs)?;
+                needs.saturating_add(length)
+            }
+        };
+        let plan = match room.need(length) {
             Ok(()) => Some(bytes),
             Err(error) if optional && matches!(error.code(), Code::StoreFull | Code::DiskFull) => {
                 no_journal(&error);
                 None
             }
+            Err(error) if error.code() == Code::StoreFull => return Err(room.refuse(together)),
             Err(error) => return Err(error),
         };
-        Ok(Prepared { plan, name, optional, _room: room })
+        Ok(Prepared { plan, name, optional, room, bytes: length })
     }
 
     /// Writes the journal, carries the plan out, removes the journal.

@@ -246,7 +246,7 @@ impl Inner {
         }
         let what = changes(&differences(&now, &merged, &preview, ctx)?);
         self.precheck(all.resource, Some(&resource_root), &plan, ctx)?;
-        let journal = self.prepare_journal(&plan, false)?;
+        let journal = self.prepare_journal(&plan, false, None)?;
 
         if baseline != then {
             // The stat cache speaks of the tree as it was walked.

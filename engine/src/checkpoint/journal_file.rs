@@ -7,12 +7,13 @@ use std::path::{Path, PathBuf};
 
 use turnback_core::CheckpointId;
 
+use super::ends::Ends;
 use super::workspace::make_private;
 use crate::error::{Code, Error, Result};
 use crate::file_limit::write_all_at;
 use crate::restore::Plan;
 use crate::restore::journal::{self, Head, Prefix};
-use crate::store::{Durability, Layout, create_file, open_file, random_name, sync_directory};
+use crate::store::{Catalog, Durability, Layout, create_file, open_file, random_name, sync_directory};
 
 /// The longest plan that is read, in bytes: a hundred million paths.
 const MAX_PLAN: u64 = 16 << 30;
@@ -170,15 +171,18 @@ pub(super) fn all(layout: &Layout) -> Result<Vec<(String, Result<Head>)>> {
 /// The store's lock must be held, so that none is begun meanwhile.
 ///
 /// # Errors
-/// `STORE_FORMAT` when a newer version began one: nobody here knows what it needs. A damaged journal needs nothing: it cannot be
-/// carried out.
-pub(super) fn needed(layout: &Layout) -> Result<HashMap<CheckpointId, String>> {
+/// `STORE_FORMAT` when a newer version began one: nobody here knows what it needs.
+pub(super) fn needed(layout: &Layout, catalog: &Catalog) -> Result<HashMap<CheckpointId, String>> {
     let mut needed = HashMap::new();
     for (workspace, head) in all(layout)? {
         match head {
             Ok(head) => needed.extend(head.needs().map(|id| (id, workspace.clone()))),
             Err(error) if error.code() == Code::Corrupt => {
                 tracing::warn!(%error, workspace, "the journal of an interrupted restore is damaged");
+                // It cannot be carried out, but the tree may be half of one and half of the other.
+                if let Some(ends) = Ends::of(catalog, &workspace)? {
+                    needed.extend(ends.ids().map(|id| (id, workspace.clone())));
+                }
             }
             Err(error) => return Err(error),
         }
@@ -190,8 +194,8 @@ pub(super) fn needed(layout: &Layout) -> Result<HashMap<CheckpointId, String>> {
 ///
 /// # Errors
 /// `BUSY`; otherwise as [`needed`].
-pub(super) fn refuse_if_needed(layout: &Layout, id: CheckpointId) -> Result<()> {
-    match needed(layout)?.remove(&id) {
+pub(super) fn refuse_if_needed(layout: &Layout, catalog: &Catalog, id: CheckpointId) -> Result<()> {
+    match needed(layout, catalog)?.remove(&id) {
         None => Ok(()),
         Some(workspace) => Err(Error::new(
             Code::Busy,

@@ -7,6 +7,7 @@ pub(crate) mod commit;
 mod committed;
 mod contents;
 mod create;
+mod ends;
 mod export;
 mod journal_file;
 mod manager;

@@ -135,7 +135,7 @@ impl Inner {
         let layout = self.layout();
         remove(&Hooks {
             // A rollback may have been begun, and interrupted, since the rules were applied.
-            may_go: &|ids| ids.iter().try_for_each(|id| refuse_if_needed(layout, *id)),
+            may_go: &|ids| ids.iter().try_for_each(|id| refuse_if_needed(layout, &self.catalog, *id)),
             // Stat caches that mirror it.
             unlisted: &|gone| forget_base(layout, gone.parsed.sandbox_id.as_str(), gone.parsed.id),
         })
@@ -144,7 +144,7 @@ impl Inner {
     /// What retention has to know.
     fn facts(&self) -> Result<(Vec<Kept>, Vec<Damaged>)> {
         let (all, damaged) = self.catalog.all()?;
-        let needed = needed(self.layout())?;
+        let needed = needed(self.layout(), &self.catalog)?;
         let fact = |published: &std::sync::Arc<Published>| {
             let parsed = &published.parsed;
             // What cannot be read may be a pin.

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 
 use super::carry_out::{interrupted, root_then};
 use super::contents::StoredContents;
+use super::ends::Ends;
 use super::manager::{Inner, Manager};
 use super::workspace::{Workspace, identity, identity_of};
 use super::{journal_file, stage_names};
@@ -75,6 +76,7 @@ impl Manager {
         for (workspace, head) in journal_file::all(inner.layout())? {
             // Directories that are not ours have no journals.
             let Ok(sandbox_id) = workspace.parse() else { continue };
+            let ends = |error: &Error| Ends::told(&inner.catalog, &workspace, error);
             pending.push(match head {
                 Ok(head) => Pending {
                     sandbox_id,
@@ -83,7 +85,7 @@ impl Manager {
                     damaged: None,
                 },
                 Err(error) => {
-                    Pending { sandbox_id, workspace: None, begun: None, damaged: Some(error.to_string()) }
+                    Pending { sandbox_id, workspace: None, begun: None, damaged: Some(ends(&error)?) }
                 }
             });
         }
@@ -170,7 +172,7 @@ impl Inner {
         self.sweep(workspace)?;
         let actions = plan.changes();
         let journal = match root {
-            None => Some(self.prepare_journal(&plan, false)?),
+            None => Some(self.prepare_journal(&plan, false, None)?),
             Some(_) => None,
         };
         let root_made = |fd: BorrowedFd<'_>| {
@@ -276,10 +278,11 @@ impl Inner {
             "the journal of an interrupted restore is damaged; the tree stays as it is"
         );
         self.sweep(workspace)?;
+        let reason = Ends::told(&self.catalog, workspace.id.as_str(), error)?;
         let report = RecoveryReport {
             sandbox_id: workspace.id.clone(),
             workspace: workspace.path.clone(),
-            outcome: RecoveryOutcome::Damaged { journal, reason: error.to_string() },
+            outcome: RecoveryOutcome::Damaged { journal, reason },
             begun: None,
             written: 0,
             deleted: 0,

@@ -169,10 +169,12 @@ impl Inner {
             return Ok(decision.report(turn, request));
         }
         self.precheck(workspace, Some(&root), &decision.plan, ctx)?;
-        let journal = self.prepare_journal(&decision.plan, !request.safety)?;
+        let journal = self.prepare_journal(&decision.plan, !request.safety, taken.as_ref())?;
         let undo = match taken {
             None => None,
-            Some(taken) => Some(self.publish_before_revert(workspace, taken, turn, request, ctx)?),
+            Some(taken) => {
+                Some(journal.beside(|| self.publish_before_revert(workspace, taken, turn, request, ctx))?)
+            }
         };
         let job = Job {
             kind: RestoreKind::Revert,

@@ -200,10 +200,12 @@ impl Inner {
         }
         self.precheck(workspace, root.as_ref(), &plan, ctx)?;
         // Room for the journal is taken before a checkpoint is made for nothing.
-        let journal = self.prepare_journal(&plan, !request.safety)?;
+        let journal = self.prepare_journal(&plan, !request.safety, taken.as_ref())?;
         let undo = match taken {
             None => None,
-            Some(taken) => Some(self.publish_before(workspace, taken, then, request, ctx)?),
+            Some(taken) => {
+                Some(journal.beside(|| self.publish_before(workspace, taken, then, request, ctx))?)
+            }
         };
         let job = Job {
             kind,

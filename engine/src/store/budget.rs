@@ -234,10 +234,17 @@ const NEEDED: &str = "neededBytes";
 
 pub(super) fn full(cap: u64, held: u64, needed: u64) -> Error {
     let holds = if held == 0 { String::new() } else { format!(" holds {held} bytes and") };
+    // What is larger than the whole store does not fit into an empty one either.
+    let advice = match needed <= cap {
+        true => {
+            "delete checkpoints (`turnback prune --keep-last`, `turnback delete`), or raise the cap (`maxBytes`, --store-cap)"
+        }
+        false => "raise the cap (`maxBytes`, --store-cap)",
+    };
     Error::new(
         Code::StoreFull,
         format!("the store{holds} may hold {cap} bytes; {needed} more are needed"),
-        "delete checkpoints (`turnback prune`, `turnback delete`), or raise the cap (`maxBytes`, --store-cap)",
+        advice,
     )
     .with_detail(NEEDED, needed.to_string())
     .with_detail("maxBytes", cap.to_string())

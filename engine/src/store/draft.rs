@@ -103,6 +103,27 @@ impl<'a> Draft<'a> {
             .ok_or_else(|| Error::new(Code::Poisoned, "the checkpoint is published", "take another one"))
     }
 
+    /// The bytes that it takes with everything that was put into it so far and `beside` more for the caller, about: the texts of its record
+    /// are known when it is published.
+    ///
+    /// # Errors
+    /// `POISONED` when it is published.
+    pub fn needs(&self, beside: u64) -> Result<u64> {
+        Ok(self.writer()?.needs().saturating_add(beside).saturating_add(BESIDE))
+    }
+
+    /// Leaves room for `bytes` that the same caller writes elsewhere in the store, out of what was taken for more than `needs`.
+    ///
+    /// # Errors
+    /// `STORE_FULL` with what both need when there was no room left for the draft itself; `BUSY`, or the system's error.
+    pub fn leave_room(&self, bytes: u64, needs: u64) -> Result<()> {
+        let writer = self.writer()?;
+        if writer.is_full() {
+            return Err(writer.room().refuse(needs.saturating_add(bytes)));
+        }
+        writer.room().spare(bytes, needs)
+    }
+
     /// Writes pack, index and record, syncs them in this order, and makes the checkpoint visible: the rename is the commit point.
     ///
     /// `record.stored_bytes` is filled in. Returns the room that was taken, `beside` bytes of it for the caller.

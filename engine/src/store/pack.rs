@@ -5,13 +5,13 @@ use std::fs::File;
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 
 use super::budget::OnFull;
 use super::files;
 use super::index::{self, IndexEntry};
 use super::room::Room;
-use crate::error::{Code, Error, Result};
+use crate::error::{Code, Error, Result, Told};
 use crate::file_limit::write_all_at;
 use crate::model::Hash;
 
@@ -36,7 +36,8 @@ pub(super) struct PackWriter<'a> {
     state: Mutex<State>,
     written: AtomicU64,
     synced: AtomicU64,
-    poisoned: AtomicBool,
+    /// What went wrong first: the writes after it are refused for the same reason.
+    failed: OnceLock<Told>,
     full: AtomicBool,
 }
 
@@ -59,7 +60,7 @@ impl<'a> PackWriter<'a> {
             state: Mutex::new(State::default()),
             written: AtomicU64::new(0),
             synced: AtomicU64::new(0),
-            poisoned: AtomicBool::new(false),
+            failed: OnceLock::new(),
             full: AtomicBool::new(false),
         }
     }
@@ -92,14 +93,17 @@ impl<'a> PackWriter<'a> {
 
     /// Appends an object, compressed when that pays.
     pub(super) fn append(&self, hash: Hash, bytes: &[u8]) -> Result<()> {
-        if self.poisoned.load(Ordering::Acquire) {
-            return Err(poisoned());
-        }
-        let result = self.append_frame(hash, bytes);
-        if result.is_err() {
-            self.poisoned.store(true, Ordering::Release);
-        }
-        result
+        self.check()?;
+        // Whoever was slower says what went wrong first, too: not what followed from it.
+        self.append_frame(hash, bytes).map_err(|error| match self.failed.set(error.told()) {
+            Ok(()) => error,
+            Err(_) => self.check().err().unwrap_or(error),
+        })
+    }
+
+    /// Nothing more is written after a write has failed.
+    fn check(&self) -> Result<()> {
+        self.failed.get().map_or(Ok(()), |told| Err(told.again()))
     }
 
     fn append_frame(&self, hash: Hash, bytes: &[u8]) -> Result<()> {
@@ -169,9 +173,7 @@ impl<'a> PackWriter<'a> {
 
     /// Writes what is left and syncs. Returns the entries and the pack's length; no entries, no file.
     pub(super) fn finish(&self) -> Result<(Vec<IndexEntry>, u64)> {
-        if self.poisoned.load(Ordering::Acquire) {
-            return Err(poisoned());
-        }
+        self.check()?;
         let mut state = self.lock();
         let needs = state.needs();
         if !self.take_room(needs)? {
@@ -198,10 +200,6 @@ fn take_buffer(state: &mut State) -> (Option<std::sync::Arc<File>>, u64, Vec<u8>
     let buffer = if state.file.is_some() { std::mem::replace(&mut state.buffer, next) } else { Vec::new() };
     state.base += buffer.len() as u64;
     (state.file.clone(), base, buffer)
-}
-
-fn poisoned() -> Error {
-    Error::new(Code::Poisoned, "an earlier write to this pack failed", "take the checkpoint again")
 }
 
 /// Compressed bytes, when they are at least a sixteenth shorter.

@@ -81,6 +81,18 @@ impl Room<'_> {
         }
     }
 
+    /// Gives `spare` bytes back for what the same caller writes beside, as long as `least` stay.
+    ///
+    /// # Errors
+    /// `BUSY`, or the system's error.
+    pub fn spare(&self, spare: u64, least: u64) -> Result<()> {
+        let mut taken = self.taken.lock().unwrap_or_else(PoisonError::into_inner);
+        let Some(reservation) = taken.as_mut().filter(|t| t.bytes > least) else { return Ok(()) };
+        let _alone = self.budget.alone()?;
+        let bytes = reservation.bytes.saturating_sub(spare).max(least);
+        reservation.become_of(self.budget, &self.name, bytes)
+    }
+
     /// How many bytes were taken.
     #[must_use]
     pub fn bytes(&self) -> u64 {

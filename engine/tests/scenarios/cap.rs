@@ -7,8 +7,10 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use rustix::fs::FlockOperation;
 use turnback_core::{CheckpointId, Phase};
+use turnback_engine::model::Sink as _;
+use turnback_engine::store::{Budget, Draft, Layout, PackSet};
 use turnback_engine::{
-    Code, Context, CreateRequest, Durability, Manager, OnFull, OpenOptions, StoreLocation,
+    Code, Context, CreateRequest, Durability, Manager, OnFull, OpenOptions, RevertRequest, StoreLocation,
 };
 
 use crate::common::picture::same;
@@ -149,6 +151,113 @@ fn a_rollback_never_prunes_its_target() {
     same(&place.tree(), &now);
     assert!(manager.usage().unwrap().store_bytes <= 2 << 20);
     place.verify_is_clean();
+}
+
+/// Fills a store with automatic checkpoints of another workspace until no further one of that size fits.
+fn fill(place: &Place, manager: &Manager, seed: u64) -> CheckpointId {
+    let other = place.dir.path().join("other");
+    fs::create_dir_all(&other).unwrap();
+    let turn = |seed| {
+        fs::write(other.join("file"), noise(seed, 1_150_000)).unwrap();
+        create(manager, &other, automatic()).unwrap()
+    };
+    turn(seed);
+    turn(seed + 1);
+    turn(seed + 2)
+}
+
+/// C5, C7, C16: what undoes a rollback, an undo or a revert takes more than a pack's buffer, and its journal takes room beside it. The
+/// store is at its cap, and old automatic checkpoints make room for both.
+#[test]
+fn a_store_at_its_cap_turns_back() {
+    let place = Place::default();
+    let manager = capped(&place.store(), CAP, OnFull::Prune);
+    let ctx = Context::default();
+    place.write("file", noise(1, 1_150_000));
+    let target = create(&manager, &place.root(), request()).unwrap();
+    let then = place.tree();
+
+    let automatic = fill(&place, &manager, 100);
+    for i in 0..500 {
+        place.write(&format!("d/{i}"), format!("{i}"));
+    }
+    place.write("file", noise(2, 1_150_000));
+    let before = place.tree();
+    let undo = manager.rollback(target, exact(), &ctx).unwrap().undo_checkpoint_id.unwrap();
+    same(&place.tree(), &then);
+    assert!(place.ids().contains(&automatic), "no more went than had to");
+
+    manager.set_pinned(undo, true).unwrap();
+    fill(&place, &manager, 200);
+    place.write("file", noise(3, 1_150_000));
+    let report = manager.undo(undo, &ctx).unwrap();
+    same(&place.tree(), &before);
+    manager.delete(report.undo_checkpoint_id.unwrap()).unwrap();
+    manager.delete(undo).unwrap();
+
+    place.write("turn", "done");
+    place.write("file", noise(1, 1_150_000));
+    let from = create(&manager, &place.root(), request()).unwrap();
+    place.write("turn", "changed");
+    let to = create(&manager, &place.root(), request()).unwrap();
+    fill(&place, &manager, 300);
+    place.write("mine", noise(4, 1_150_000));
+    let report = manager.revert(from, to, RevertRequest::default(), &ctx).unwrap();
+    assert!(report.restored);
+    assert_eq!(fs::read(place.at("turn")).unwrap(), b"done");
+    assert_eq!(fs::read(place.at("mine")).unwrap(), noise(4, 1_150_000));
+
+    assert!(manager.usage().unwrap().store_bytes <= CAP);
+    place.verify_is_clean();
+    place.tmp_is_empty();
+}
+
+/// C16: where nothing may go by itself, the error says what has to be done, and that helps.
+#[test]
+fn what_a_full_store_advises_helps() {
+    let place = Place::default();
+    let manager = capped(&place.store(), CAP, OnFull::Prune);
+    let ctx = Context::default();
+    let turn = |seed| {
+        place.write("file", noise(seed, 1_150_000));
+        create(&manager, &place.root(), request()).unwrap()
+    };
+    let [oldest, middle, _] = [1, 2, 3].map(turn);
+    place.write("file", noise(4, 1_150_000));
+    let (ids, tree) = (place.ids(), place.tree());
+    let error = manager.rollback(middle, exact(), &ctx).unwrap_err();
+    assert_eq!(error.code(), Code::StoreFull);
+    assert!(error.advice().contains("turnback delete"), "{error}");
+    assert_eq!(place.ids(), ids);
+    same(&place.tree(), &tree);
+    manager.delete(oldest).unwrap();
+    manager.rollback(middle, exact(), &ctx).unwrap();
+    // No deletion makes room for more than the whole store.
+    place.write("file", noise(5, 5_000_000));
+    let error = manager.rollback(middle, exact(), &ctx).unwrap_err();
+    assert_eq!(error.code(), Code::StoreFull);
+    assert!(!error.advice().contains("delete") && error.advice().contains("maxBytes"), "{error}");
+}
+
+/// F1: after the first failed write every other one says the same.
+#[test]
+fn a_full_store_says_so_to_every_writer() {
+    let place = Place::default();
+    let layout = Layout::new(fs::canonicalize(place.store()).unwrap());
+    let budget = Budget::new(layout.clone(), Some(1 << 20), OnFull::Fail).unwrap();
+    let packs = PackSet::new(layout.clone());
+    let draft = Draft::begin(&layout, &packs, &budget, Durability::Process).unwrap();
+    let first = draft.put(&noise(1, 1_100_000)).unwrap_err();
+    assert_eq!(first.code(), Code::StoreFull);
+    let others = std::thread::scope(|scope| {
+        let draft = &draft;
+        let start = |seed| scope.spawn(move || draft.put(&noise(seed, 1000)).unwrap_err());
+        [2, 3].map(start).map(|thread| thread.join().unwrap())
+    });
+    for error in others {
+        assert_eq!(error.to_string(), first.to_string());
+        assert_eq!((error.code(), error.details()), (first.code(), first.details()));
+    }
 }
 
 #[test]

@@ -8,7 +8,8 @@ use std::time::Instant;
 
 use turnback_core::CheckpointId;
 use turnback_engine::{
-    Cancel, Code, Context, Error, Progress, Reason, RecoveryOutcome, RestoreKind, RollbackRequest,
+    Cancel, Code, Context, Error, Progress, PruneRequest, Reason, RecoveryOutcome, RestoreKind,
+    RollbackRequest,
 };
 
 use crate::common::picture::{Tree, same};
@@ -326,12 +327,42 @@ fn a_damaged_journal_is_told_and_set_aside() {
     let tree = begun.place.tree();
     let manager = open(&begun.place.store()).unwrap();
     let report = manager.recover(&begun.place.root(), &Context::default()).unwrap().unwrap();
-    let RecoveryOutcome::Damaged { journal, .. } = report.outcome else { panic!("{:?}", report.outcome) };
+    let RecoveryOutcome::Damaged { journal, reason } = report.outcome else { panic!("{:?}", report.outcome) };
     assert_eq!(fs::read(journal).unwrap(), bytes, "kept for whoever wants to look");
     same(&begun.place.tree(), &tree);
+    let undo = begun.place.ids().into_iter().max().unwrap();
+    for id in [undo, begun.first] {
+        assert!(reason.contains(&format!("turnback rollback {id}")), "{reason}");
+    }
     // The workspace can be used again, and the checkpoints are free.
     begun.place.rollback(begun.first);
     begun.is_finished();
+}
+
+/// C8, C16: nobody knows any more what a damaged journal needs, but the two states that the tree lies between stay.
+#[test]
+fn what_a_damaged_journal_needed_stays() {
+    let begun = begin();
+    begun.interrupt();
+    let path = journal(&begun.place);
+    fs::write(&path, "no journal").unwrap();
+    let manager = open(&begun.place.store()).unwrap();
+    let undo = begun.place.ids().into_iter().max().unwrap();
+    assert_ne!(undo, begun.first);
+    for id in [undo, begun.first] {
+        assert_eq!(code(manager.delete(id)), Code::Busy);
+        let damaged = manager.pending().unwrap().pop().unwrap().damaged.unwrap();
+        assert!(damaged.contains(&id.to_string()), "{damaged}");
+    }
+    let request = PruneRequest { max_bytes: Some(0), ..PruneRequest::default() };
+    let report = manager.prune(request, &Context::default()).unwrap();
+    assert_eq!(report.deleted, []);
+    // Set aside, it holds nothing any more; until then both ways lead out.
+    begun.place.rollback(undo);
+    same(&begun.place.tree(), &begun.before);
+    begun.place.rollback(begun.first);
+    begun.is_finished();
+    assert!(manager.delete(undo).unwrap());
 }
 
 #[test]
