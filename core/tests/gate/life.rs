@@ -32,7 +32,9 @@ impl Life {
     /// What is left of it when the gate forgot it.
     pub(crate) fn forgotten(&self, how: Forgotten) -> Self {
         let ran_unprotected = self.ran_unprotected && how == Forgotten::Displaced;
-        Self { unsure: true, ran_unprotected, ..Self::default() }
+        // A release of a batch that waits was told to the gate since: it belongs to what is under way, not to what was forgotten.
+        let released_while_waiting = self.released_while_waiting;
+        Self { unsure: true, ran_unprotected, released_while_waiting, ..Self::default() }
     }
 }
 
