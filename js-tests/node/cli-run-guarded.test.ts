@@ -1,8 +1,9 @@
 // Item 7 of the guard: `run-guarded`, `pause` and `resume` on the command line (G5, G7, G8, G13, C17).
 import { spawn } from 'node:child_process';
-import { existsSync, readFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync, readlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
+import { holdLock } from '../guard/lock.js';
 import { PACKAGE, temporary, turnback, write } from './support.js';
 
 function prepared(more: Record<string, string> = {}) {
@@ -12,6 +13,19 @@ function prepared(more: Record<string, string> = {}) {
   const run = (...args: string[]) => turnback(args, { cwd: workspace, env });
   const checkpoints = () => JSON.parse(run('list', '--json').stdout).checkpoints;
   return { home, workspace, env, run, checkpoints };
+}
+
+/** Whether a process has a file of this name open. */
+function isOpenIn(pid: number, name: string): boolean {
+  const folder = `/proc/${pid}/fd`;
+  return readdirSync(folder).some((descriptor) => {
+    try {
+      return readlinkSync(`${folder}/${descriptor}`).endsWith(name);
+    } catch {
+      // Closed meanwhile.
+      return false;
+    }
+  });
 }
 
 describe('run-guarded', () => {
@@ -124,6 +138,31 @@ describe('run-guarded', () => {
     expect(ran.code).toBe(code);
     expect(ran.stderr).toContain(said);
     expect(checkpoints()).toEqual([]);
+  });
+
+  it.each([
+    ['SIGINT', 130],
+    ['SIGTERM', 143],
+  ] as const)('%s during the checkpoint: the command never runs', async (signal, expected) => {
+    const { home, workspace, env, run } = prepared();
+    expect(run('checkpoint').code).toBe(0);
+    const locks = join(home, 'store', 'locks');
+    const [workspaceLock = ''] = readdirSync(locks).filter((name) => name.startsWith('ws-'));
+    const lock = holdLock(join(locks, workspaceLock));
+    const args = [join(PACKAGE, 'bin', 'turnback.js'), 'run-guarded', '--', 'sh', '-c', 'echo ran >ran'];
+    const child = spawn(process.execPath, args, { cwd: workspace, env: { ...process.env, ...env } });
+    let said = '';
+    child.stderr.on('data', (chunk) => {
+      said += chunk;
+    });
+    const closed = new Promise((resolve) => child.once('close', (code, by) => resolve(code ?? by)));
+    while (!isOpenIn(child.pid as number, workspaceLock)) await new Promise(setImmediate);
+    child.kill(signal);
+    const code = await closed;
+    await lock.release();
+    expect(code).toBe(expected);
+    expect(said).toContain('the command did not run');
+    expect(existsSync(join(workspace, 'ran'))).toBe(false);
   });
 
   it('passes a request to end on to the command', async () => {

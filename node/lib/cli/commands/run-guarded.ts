@@ -1,20 +1,22 @@
 import { type ChildProcess, type SpawnOptions, spawn } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import { statSync } from 'node:fs';
-import { constants } from 'node:os';
 import { resolve } from 'node:path';
+import { untilAborted, within } from '../../bash/waits.js';
 import { localDriver } from '../../drivers/local.js';
 import { TurnbackError } from '../../errors.js';
 import { createGuard, isCheckpointBeforeAgentBatchEnabled, type Verdict } from '../../guard/index.js';
 import type { CheckpointManager } from '../../manager.js';
 import { CHECKPOINT_TIMEOUT_MS, checkpointComment } from '../../policy.js';
 import type { Command } from '../command.js';
+import { codeOf, Requests } from '../ending.js';
 import { printable, printableMessage } from '../text.js';
 
 /** What a shell answers when a program cannot be started. */
 const NOT_FOUND = 127;
 
-const PASSED_ON = ['SIGINT', 'SIGTERM', 'SIGHUP', 'SIGQUIT'] as const;
+/** How long the store may take to close, in milliseconds. Work that was given up can hang in the kernel for as long as it likes. */
+const CLOSE_MS = 2000;
 
 export const runGuarded: Command = {
   name: 'run-guarded',
@@ -27,6 +29,7 @@ export const runGuarded: Command = {
   about: [
     'Takes a checkpoint of DIR (default: the working directory), then runs CMD there, with the terminal as it is. The exit code is',
     "CMD's own; 128 and the signal's number when a signal ended it; 127 when it cannot be started.",
+    'An interrupt or a request to end during the checkpoint keeps CMD from running: the exit code is 130 or 143.',
     'A checkpoint that fails or takes over 10 s never keeps CMD from running: a line on stderr says so. With --json what CMD prints',
     'goes to stderr, and the document says what the guard answered.',
     'Each run takes a checkpoint of its own, also of a turn that has one: whether that is the same turn or an id that was used before, and',
@@ -42,33 +45,60 @@ export const runGuarded: Command = {
     const turnId = value('turn') ?? randomUUID();
     // Refuses what is no turn id, before anything is done.
     checkpointComment(turnId);
-    const from = performance.now();
-    const opened = isCheckpointBeforeAgentBatchEnabled() ? await openInTime(store, directory) : undefined;
-    const reason = opened === undefined ? undefined : 'reason' in opened ? opened.reason : undefined;
-    let verdict: Verdict | undefined;
-    if (opened === undefined) {
-      output.note('no checkpoint: skipped (disabled); the command runs');
-    } else if ('reason' in opened) {
-      output.note(`no checkpoint: failed (${printableMessage(opened.reason)}); the command runs`);
-    } else {
-      const timeoutMs = Math.max(1, Math.round(CHECKPOINT_TIMEOUT_MS - (performance.now() - from)));
-      const guard = createGuard({ driver: localDriver(opened.manager, directory), logger: output.logger(), timeoutMs });
-      verdict = await guard.beforeBatch({ sandboxId: opened.sandboxId, turnId });
-      if (!verdict.protected) output.note(`no checkpoint: ${verdict.outcome} (${verdict.reason}); the command runs`);
+    const requests = new Requests();
+    const { signal } = requests;
+    let opened: Opened | undefined;
+    let code: number;
+    try {
+      const from = performance.now();
+      opened = isCheckpointBeforeAgentBatchEnabled() ? await openInTime(store, directory, signal) : undefined;
+      const reason = opened === undefined ? undefined : 'reason' in opened ? opened.reason : undefined;
+      let verdict: Verdict | undefined;
+      let unprotected: string | undefined;
+      if (opened === undefined) {
+        unprotected = 'skipped (disabled)';
+      } else if ('reason' in opened) {
+        unprotected = `failed (${printableMessage(opened.reason)})`;
+      } else {
+        const timeoutMs = Math.max(1, Math.round(CHECKPOINT_TIMEOUT_MS - (performance.now() - from)));
+        const driver = localDriver(opened.manager, directory);
+        const guard = createGuard({ driver, logger: output.logger(), timeoutMs });
+        verdict = await guard.beforeBatch({ sandboxId: opened.sandboxId, turnId, signal });
+        if (!verdict.protected) unprotected = `${verdict.outcome} (${verdict.reason})`;
+      }
+      // One that has come and was not heard yet is heard here.
+      await new Promise(setImmediate);
+      if (requests.code !== undefined) {
+        output.note('interrupted: the command did not run');
+        code = requests.code;
+      } else {
+        if (unprotected !== undefined) output.note(`no checkpoint: ${unprotected}; the command runs`);
+        const stdio: SpawnOptions['stdio'] = ['inherit', has('json') ? 2 : 'inherit', 'inherit'];
+        code = await execute(program, programArgs, { cwd: directory, stdio }, requests);
+      }
+      report(verdict, reason, code, output);
+    } finally {
+      requests.over();
     }
-    const stdio: SpawnOptions['stdio'] = ['inherit', has('json') ? 2 : 'inherit', 'inherit'];
-    const code = await execute(program, programArgs, { cwd: directory, stdio });
-    report(verdict, reason, code, output);
-    // A store that hangs must not hold up the end either.
-    if (opened !== undefined && 'hangs' in opened) process.exit(code);
+    if (opened !== undefined && !(await closed(opened))) process.exit(code);
     return code;
   },
 };
 
+/** Whether the store could be closed: one that hangs must not hold up the end either. */
+async function closed(opened: Opened): Promise<boolean> {
+  if ('manager' in opened) return (await within(opened.manager.close(), CLOSE_MS)) !== 'late';
+  return !('hangs' in opened);
+}
+
 type Opened = { manager: CheckpointManager; sandboxId: string } | { reason: string } | { reason: string; hangs: true };
 
 /** The store, if it can be opened within the guard's limit: otherwise the command runs without a checkpoint (G5). */
-async function openInTime(store: () => Promise<CheckpointManager>, directory: string): Promise<Opened> {
+async function openInTime(
+  store: () => Promise<CheckpointManager>,
+  directory: string,
+  signal: AbortSignal,
+): Promise<Opened> {
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<Opened>((settle) => {
     timer = setTimeout(
@@ -84,7 +114,8 @@ async function openInTime(store: () => Promise<CheckpointManager>, directory: st
       return { reason: error instanceof Error ? error.message : String(error) };
     }
   };
-  return await Promise.race([open(), late]).finally(() => clearTimeout(timer));
+  const opened = await untilAborted(signal, Promise.race([open(), late])).finally(() => clearTimeout(timer));
+  return opened === 'aborted' ? { reason: 'interrupted', hangs: true } : opened;
 }
 
 function report(
@@ -102,33 +133,22 @@ function report(
   if (verdict?.checkpointId !== undefined) output.note(`to go back: turnback rollback ${verdict.checkpointId}`);
 }
 
-/** Runs a program to its end. An interrupt of the terminal reaches it by itself; a request to end is passed on. */
-function execute(program: string, args: string[], options: SpawnOptions): Promise<number> {
+/** Runs a program to its end. */
+function execute(program: string, args: string[], options: SpawnOptions, requests: Requests): Promise<number> {
   return new Promise((settle) => {
     const cannot = (error: NodeJS.ErrnoException) => {
       const shown = printable(program) || "''";
       process.stderr.write(`turnback: cannot run ${shown}: ${error.code ?? error.message}\n`);
+      settle(NOT_FOUND);
     };
     let child: ChildProcess;
     try {
       child = spawn(program, args, options);
     } catch (error) {
-      cannot(error as NodeJS.ErrnoException);
-      return settle(NOT_FOUND);
+      return cannot(error as NodeJS.ErrnoException);
     }
-    const passOn = (signal: NodeJS.Signals) => {
-      // A terminal has sent its interrupt to the program as well.
-      if (signal !== 'SIGINT' || !process.stdin.isTTY) child.kill(signal);
-    };
-    for (const signal of PASSED_ON) process.on(signal, passOn);
-    const done = (code: number) => {
-      for (const signal of PASSED_ON) process.off(signal, passOn);
-      settle(code);
-    };
-    child.once('error', (error: NodeJS.ErrnoException) => {
-      cannot(error);
-      done(NOT_FOUND);
-    });
-    child.once('exit', (code, signal) => done(code ?? 128 + (signal === null ? 0 : constants.signals[signal])));
+    requests.passOnTo(child);
+    child.once('error', cannot);
+    child.once('exit', (code, signal) => settle(code ?? (signal === null ? 128 : codeOf(signal))));
   });
 }

@@ -1,0 +1,60 @@
+import { constants } from 'node:os';
+import { isatty } from 'node:tty';
+
+const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP', 'SIGQUIT'] as const;
+
+/** Requests to end, for a command that runs another program: before it starts they keep it from starting, then it gets them. */
+export class Requests {
+  readonly #controller = new AbortController();
+  #first: NodeJS.Signals | undefined;
+  #program: { kill(signal: NodeJS.Signals): unknown } | undefined;
+  readonly #listener = (signal: NodeJS.Signals) => this.#heard(signal);
+
+  constructor() {
+    for (const signal of SIGNALS) process.on(signal, this.#listener);
+  }
+
+  /** Fires with the first request that comes before the program has started. */
+  get signal(): AbortSignal {
+    return this.#controller.signal;
+  }
+
+  /** The exit code that a shell has for the request that came before the start; `undefined` while there is none. */
+  get code(): number | undefined {
+    return this.#first === undefined ? undefined : codeOf(this.#first);
+  }
+
+  /** From here on it is the program's. */
+  passOnTo(program: { kill(signal: NodeJS.Signals): unknown }): void {
+    this.#program = program;
+  }
+
+  /** They end this process again, as usual. */
+  over(): void {
+    for (const signal of SIGNALS) process.off(signal, this.#listener);
+  }
+
+  #heard(signal: NodeJS.Signals): void {
+    if (this.#program !== undefined) {
+      // A terminal sends its interrupts to each process of the foreground, so that the program has this one already.
+      const fromTerminal = (signal === 'SIGINT' || signal === 'SIGQUIT') && hasTerminal();
+      if (!fromTerminal) this.#program.kill(signal);
+    } else if (this.#first === undefined) {
+      this.#first = signal;
+      this.#controller.abort(new Error(`interrupted by ${signal}`));
+    } else {
+      // Who asks twice does not want to wait for the store either.
+      process.exit(codeOf(signal));
+    }
+  }
+}
+
+/** What a shell answers for a program that a signal ended. */
+export function codeOf(signal: NodeJS.Signals): number {
+  return 128 + constants.signals[signal];
+}
+
+/** Whether any of the standard streams is a terminal: the others may be pipes or files. */
+function hasTerminal(): boolean {
+  return [0, 1, 2].some((descriptor) => isatty(descriptor));
+}
