@@ -92,7 +92,7 @@ describe.each(PACKAGES)('over the %s gate', (_, turnback) => {
     }
   });
 
-  describe('G8: a restore by any manager of this process', () => {
+  describe('G8: a restore by any manager of this thread', () => {
     it.each(['the same manager', 'another manager of the same store'])('%s', async (which) => {
       const { batch, manager, workspace, store: directory } = await scene();
       const { checkpointId = '' } = await batch('t');
@@ -124,14 +124,54 @@ describe.each(PACKAGES)('over the %s gate', (_, turnback) => {
       expect(await batch('t')).toMatchObject({ outcome: 'already_covered' });
     });
 
-    it('one that is given up counts too: it may have begun', async () => {
-      const { batch, manager, workspace, store: directory } = await scene();
+    it('one that restored nothing changes nothing: the turn stays covered, and a turn that ran unprotected is late', async () => {
+      let on = true;
+      const { batch, manager, workspace, store: directory } = await scene(undefined, { enabled: () => on });
       const { checkpointId = '' } = await batch('t');
+      on = false;
+      expect(await batch('unprotected')).toMatchObject({ outcome: 'skipped', protected: false });
+      on = true;
       const lock = holdLock(join(directory, 'locks', await manager.sandboxIdOf(workspace)));
-      const call = rejection(manager.rollbackTo(checkpointId, { deadlineMs: 50 }));
-      expect(await call).toMatchObject({ code: 'BUSY' });
+      expect(await rejection(manager.rollbackTo(checkpointId, { deadlineMs: 50 }))).toMatchObject({ code: 'BUSY' });
       await lock.release();
-      expect(await batch('t')).toMatchObject({ outcome: 'created' });
+      for (const [code, options] of [
+        ['ABORTED', { signal: AbortSignal.abort() }],
+        ['NOT_FOUND', { paths: ['no/such/path'] }],
+      ] as const) {
+        expect(await rejection(manager.rollbackTo(checkpointId, options))).toMatchObject({ code });
+      }
+      expect(await batch('t')).toMatchObject({ outcome: 'already_covered', checkpointId });
+      expect(await batch('unprotected')).toMatchObject({ outcome: 'created', late: true });
+    });
+
+    it('G6: one of some paths keeps a turn late that ran unprotected, and its checkpoint counts no more', async () => {
+      let on = true;
+      const { batch, manager, workspace } = await scene(undefined, { enabled: () => on });
+      const { checkpointId = '' } = await batch('t');
+      on = false;
+      await batch('unprotected');
+      on = true;
+      writeFileSync(join(workspace, 'a.txt'), 'changed');
+      expect(await manager.rollbackTo(checkpointId, { paths: ['a.txt'] })).toMatchObject({ written: 1 });
+      expect(await batch('unprotected')).toMatchObject({ outcome: 'created', late: true });
+      expect(await batch('t')).toMatchObject({ outcome: 'created', late: true });
+      expect(await batch('t')).toMatchObject({ outcome: 'already_covered' });
+    });
+
+    it('G6: a batch that ran during it is not forgotten', async () => {
+      let on = true;
+      const { batch, manager, workspace, store: directory } = await scene(undefined, { enabled: () => on });
+      const { checkpointId = '' } = await batch('t');
+      writeFileSync(join(workspace, 'a.txt'), 'changed');
+      const lock = holdLock(join(directory, 'locks', await manager.sandboxIdOf(workspace)));
+      const rollback = watch(manager.rollbackTo(checkpointId));
+      on = false;
+      expect(await batch('other')).toMatchObject({ outcome: 'skipped', protected: false });
+      on = true;
+      expect(rollback.done()).toBe(false);
+      await lock.release();
+      expect(await rollback.promise).toMatchObject({ restored: true, written: 1 });
+      expect(await batch('other')).toMatchObject({ outcome: 'created', late: true });
     });
   });
 
@@ -156,7 +196,7 @@ describe.each(PACKAGES)('over the %s gate', (_, turnback) => {
     expect(await batch('t')).toMatchObject({ outcome: 'created', late: true });
   });
 
-  describe('G9: a deletion by any manager of this process', () => {
+  describe('G9: a deletion by any manager of this thread', () => {
     it.each(['the same manager', 'another manager of the same store'])('%s', async (which) => {
       const { batch, driver, manager, store: directory } = await scene();
       const { checkpointId = '' } = await batch('t');
@@ -175,6 +215,31 @@ describe.each(PACKAGES)('over the %s gate', (_, turnback) => {
       expect(next).toMatchObject({ outcome: 'created', late: true });
       expect(next.checkpointId).not.toBe(checkpointId);
       expect(await batch('t')).toMatchObject({ outcome: 'already_covered', checkpointId: next.checkpointId });
+    });
+  });
+
+  describe('G9: a deletion that is under way', () => {
+    it.each([
+      ['deleteCheckpoint', (manager: CheckpointManager, id: string) => manager.deleteCheckpoint(id)],
+      ['prune', (manager: CheckpointManager) => manager.prune({ keepLast: 1 })],
+    ] as const)('%s: nobody counts on what may be gone already', async (_name, remove) => {
+      const { batch, driver, manager, workspace } = await scene();
+      const { checkpointId = '' } = await batch('t');
+      const pinned = await manager.createCheckpoint(workspace, 'p', 'manual');
+      await manager.pin(pinned.checkpointId, true);
+      const newest = await manager.createCheckpoint(workspace, 'p', 'manual');
+      const removal = watch(remove(manager, checkpointId));
+      let seen = false;
+      // A look in each turn of the event loop: without a note beforehand none can see it.
+      while (!removal.done()) {
+        seen ||= driver.isDeleted(checkpointId);
+        expect(driver.isDeleted(pinned.checkpointId)).toBe(false);
+        await settled();
+      }
+      await removal.promise;
+      expect(seen).toBe(true);
+      expect(driver.isDeleted(checkpointId)).toBe(true);
+      expect(driver.isDeleted(newest.checkpointId)).toBe(false);
     });
   });
 

@@ -1,6 +1,6 @@
 import { addon } from './addon.js';
 import { flag, options } from './check.js';
-import { noteDeletion } from './deletions.js';
+import { beginDeletion, noteDeletion } from './deletions.js';
 import { unwrap } from './failure.js';
 import { safely } from './log.js';
 import { BOUNDED, CREATE, checkpointId, LONG, label, metadata, nameId, OPEN, PRUNE, phase } from './options.js';
@@ -220,12 +220,9 @@ export class CheckpointManager implements AsyncDisposable {
   async deleteCheckpoint(id: string): Promise<boolean> {
     const wanted = checkpointId('id', id);
     this.#store.usable();
-    try {
-      return await this.#store.call(() => this.#store.native.delete(wanted));
-    } finally {
-      // Also when it failed: nobody knows how far it came.
-      noteDeletion(wanted);
-    }
+    // Before it is gone: a batch may ask meanwhile. It stays so when it fails, since nobody knows then how far it came.
+    noteDeletion(wanted);
+    return await this.#store.call(() => this.#store.native.delete(wanted));
   }
 
   /** Every path that a checkpoint does not cover, with the reason (C6). */
@@ -294,16 +291,20 @@ export class CheckpointManager implements AsyncDisposable {
         start: (ticket, control) => this.#store.native.prune(request, ticket, control),
       });
     if (dryRun) return records.pruneReport(await start());
-    const before = await this.#store.call(() => this.#store.native.list());
+    const { checkpoints } = await this.#store.call(() => this.#store.native.list());
+    const candidates = checkpoints.filter(({ pinned }) => !pinned).map(({ checkpoint }) => checkpoint.checkpointId);
+    // While it runs nobody knows which are gone already: a guard then takes one checkpoint more than it needs.
+    const over = beginDeletion(candidates);
     try {
       const report = await start();
       for (const id of report.deleted) noteDeletion(id);
       this.#store.log.info({ deleted: report.deleted.length, freedBytes: report.freedBytes }, 'pruned');
       return records.pruneReport(report);
     } catch (error) {
-      // Nobody knows which are gone: a guard then takes one checkpoint more than it needs.
-      for (const { checkpoint } of before.checkpoints) noteDeletion(checkpoint.checkpointId);
+      for (const id of candidates) noteDeletion(id);
       throw error;
+    } finally {
+      over();
     }
   }
 

@@ -1,12 +1,12 @@
 /** The calls that write to a workspace: rollback, undo, revert, and what becomes of interrupted ones. */
 import { options } from './check.js';
-import { invalidArgument, TurnbackError } from './errors.js';
+import { type ErrorCode, invalidArgument, isTurnbackError, TurnbackError } from './errors.js';
 import type { Logger } from './log.js';
 import type { NativeRollbackReport } from './native.js';
 import { BOUNDED, checkpointId, REVERT, ROLLBACK } from './options.js';
 import { absolute, type Path } from './paths.js';
 import * as records from './records.js';
-import { noteRestore } from './restores.js';
+import { beginRestore, type Outcome } from './restores.js';
 import type { OpenStore } from './store.js';
 import type {
   Bounded,
@@ -46,12 +46,19 @@ export async function rollbackTo(
     safety: given.safety ?? true,
   };
   const id = typeof named === 'string' ? named : await stored(store, named);
-  const roll = () =>
-    store.long('the rollback', request.dryRun ? UNCHANGED : perhapsInPart, given, {
+  const roll = (afterwards: Afterwards) =>
+    store.long('the rollback', afterwards, given, {
       start: (ticket, control) => store.native.rollback(id, request, ticket, control),
       lingerMs: LINGER_MS,
     });
-  const report = request.dryRun ? await roll() : await restoring(await workspaceOf(store, id, request.into), roll);
+  const whole = request.paths === undefined;
+  const report = request.dryRun
+    ? await roll(UNCHANGED)
+    : await restoring(
+        () => workspaceOf(store, id, request.into),
+        roll,
+        (done) => outcomeOf(done, whole),
+      );
   return told(store, report, request.dryRun ? 'a rollback was planned' : 'rolled back');
 }
 
@@ -62,11 +69,15 @@ export async function undo(
 ): Promise<RollbackReport> {
   const id = checkpointId('rollback', typeof rollback === 'string' ? rollback : undoIdOf(rollback));
   const given = options('options', BOUNDED, undoOptions);
-  const report = await restoring(await workspaceOf(store, id), () =>
-    store.long('the undo', perhapsInPart, given, {
-      start: (ticket, control) => store.native.undo(id, ticket, control),
-      lingerMs: LINGER_MS,
-    }),
+  const report = await restoring(
+    () => workspaceOf(store, id),
+    (afterwards) =>
+      store.long('the undo', afterwards, given, {
+        start: (ticket, control) => store.native.undo(id, ticket, control),
+        lingerMs: LINGER_MS,
+      }),
+    // It brings back what batches did.
+    (done) => outcomeOf(done, false),
   );
   return told(store, report, 'rollback undone');
 }
@@ -87,12 +98,19 @@ export async function revert(
     allowReplacedRoot: given.allowReplacedRoot ?? false,
     safety: given.safety ?? true,
   };
-  const take = () =>
-    store.long('the revert', request.dryRun ? UNCHANGED : perhapsInPart, given, {
+  const take = (afterwards: Afterwards) =>
+    store.long('the revert', afterwards, given, {
       start: (ticket, control) => store.native.revert(before, after, request, ticket, control),
       lingerMs: LINGER_MS,
     });
-  const report = request.dryRun ? await take() : await restoring(await workspaceOf(store, before), take);
+  const report = request.dryRun
+    ? await take(UNCHANGED)
+    : // It takes back one turn, and leaves what others did.
+      await restoring(
+        () => workspaceOf(store, before),
+        take,
+        (done) => outcomeOf(done, false),
+      );
   return told(store, report, request.dryRun ? 'a revert was planned' : 'changes taken back');
 }
 
@@ -105,12 +123,15 @@ export async function resume(
 ): Promise<RecoveryReport | undefined> {
   const bytes = absolute('directory', directory);
   const given = options('options', BOUNDED, resumeOptions);
-  const workspace = await store.call(() => store.native.sandboxIdOf(bytes));
-  const report = await restoring(workspace, () =>
-    store.long(how === 'recover' ? 'the recovery' : 'giving it up', perhapsInPart, given, {
-      start: (ticket, control) => store.native[how](bytes, ticket, control),
-      lingerMs: LINGER_MS,
-    }),
+  const report = await restoring(
+    () => store.call(() => store.native.sandboxIdOf(bytes)),
+    (afterwards) =>
+      store.long(how === 'recover' ? 'the recovery' : 'giving it up', afterwards, given, {
+        start: (ticket, control) => store.native[how](bytes, ticket, control),
+        lingerMs: LINGER_MS,
+      }),
+    // What was interrupted wrote earlier, perhaps in a process that told nobody.
+    (done) => (done === null ? NOTHING : { wrote: true, whole: false, undoCheckpointId: undefined }),
   );
   if (report === null) return undefined;
   const told = records.recoveryReport(report);
@@ -128,13 +149,62 @@ function scope(paths: Buffer[] | undefined): { paths?: Buffer[] } {
   );
 }
 
-/** A restore of a workspace: also one that fails halfway voids what guards remember (G8). `undefined`: nobody knows of which. */
-async function restoring<T>(workspace: string | undefined, restore: () => Promise<T>): Promise<T> {
+type Afterwards = Parameters<OpenStore['long']>[1];
+
+const NOTHING: Outcome = { wrote: false };
+
+/** A restore of a workspace: also one that fails halfway voids what guards remember (G8). Its workspace may be unknown. */
+async function restoring<T>(
+  workspace: () => Promise<string | undefined>,
+  restore: (afterwards: Afterwards) => Promise<T>,
+  outcome: (done: T) => Outcome,
+): Promise<T> {
+  const { of, over } = beginRestore();
+  let begun = false;
+  let unanswered = false;
   try {
-    return await restore();
-  } finally {
-    noteRestore(workspace);
+    of(await workspace());
+    begun = true;
+    const done = await restore((engines) => {
+      unanswered = engines === undefined;
+      return perhapsInPart(engines);
+    });
+    over(outcome(done));
+    return done;
+  } catch (error) {
+    over(
+      begun && (unanswered || mayHaveWritten(error))
+        ? { wrote: true, whole: false, undoCheckpointId: undefined }
+        : NOTHING,
+    );
+    throw error;
   }
+}
+
+/** What a report says of it. What an interrupted one was finished with first is not told apart. */
+function outcomeOf(
+  { restored, written, deleted, rootRecreated, recovered, undoCheckpointId }: NativeRollbackReport,
+  all: boolean,
+): Outcome {
+  const wrote = written + deleted > 0 || rootRecreated || !restored || (recovered ?? null) !== null;
+  return wrote ? { wrote, whole: all && restored, undoCheckpointId } : NOTHING;
+}
+
+/** With these the engine has not begun to write, unless it says that something is pending. */
+const BEFORE_WRITING: ReadonlySet<ErrorCode> = new Set([
+  'ABORTED',
+  'BUSY',
+  'INVALID_ARGUMENT',
+  'NOT_FOUND',
+  'NOT_UNDOABLE',
+  'POISONED',
+  'TIMED_OUT',
+  'WORKSPACE_MISMATCH',
+  'WORKSPACE_REPLACED',
+]);
+
+function mayHaveWritten(error: unknown): boolean {
+  return !isTurnbackError(error) || error.details.pending === true || !BEFORE_WRITING.has(error.code);
 }
 
 /** `undefined` if it cannot be told. Of a checkpoint that does not exist, nothing is restored: no workspace has an empty id. */

@@ -7,7 +7,7 @@ import { invalidArgument, isTurnbackError, TurnbackError } from '../errors.js';
 import type { CheckpointManager } from '../manager.js';
 import { CREATE, nameId } from '../options.js';
 import { absolute, type Path } from '../paths.js';
-import { restoresOf } from '../restores.js';
+import { isVoid, restoresOf } from '../restores.js';
 import type { CreateOptions } from '../types.js';
 import type { Driver, DriverAnswer, DriverRequest } from './driver.js';
 
@@ -45,7 +45,7 @@ const MAX_DEADLINE_MS = 2 ** 31 - 1;
  *
  * When the guard gives up, the engine's work ends at its next system call, leaves nothing and publishes nothing (C12). While
  * the store is paused, the guard skips (C17); whether it is, a thread of the manager's looks, never the event loop. After a
- * rollback by any manager of this process the guard counts on no checkpoint from before it (G8), and on none that one of them
+ * rollback by any manager of this thread the guard counts on no checkpoint from before it (G8), and on none that one of them
  * deleted.
  *
  * It is for one sandbox. Its `sandboxId` is the directory's path, the id that the store has for it (`manager.sandboxIdOf`), or
@@ -108,7 +108,7 @@ export function localDriver(manager: CheckpointManager, target: Path, driverOpti
       await manager.deleteCheckpoint(checkpointId);
     },
     restores: () => workspace.restores(),
-    isDeleted: wasDeleted,
+    isDeleted: (checkpointId) => wasDeleted(checkpointId) || workspace.isVoid(checkpointId),
   };
 }
 
@@ -178,6 +178,11 @@ class Workspace {
     this.#since = this.restores();
     this.#id = id;
     this.#before = restoresOf(id);
+  }
+
+  /** Whether a checkpoint protects no more, because something of the directory was restored since. */
+  isVoid(checkpointId: string): boolean {
+    return this.#id !== undefined && isVoid(this.#id, checkpointId);
   }
 
   restores(): number {
