@@ -296,6 +296,41 @@ describe('what a command leaves behind', () => {
   });
 });
 
+it('a time-out while no file can be opened ends the group all the same, and says if it cannot see the rest', async () => {
+  const script = `
+    import { runBash } from 'turnback';
+    import { openSync, closeSync } from 'node:fs';
+    const files = [];
+    let full = false;
+    const fill = () => { try { for (;;) files.push(openSync('/dev/null')); } catch { full = true; } };
+    let pid;
+    const abort = new AbortController();
+    const ran = runBash({
+      sandbox: ${JSON.stringify(temporary())},
+      command: 'echo $$; exec sleep 1000',
+      signal: abort.signal,
+      onOutput: ({ data }) => { pid = Number(data.toString()); fill(); abort.abort(); },
+    });
+    const error = await ran.catch((error) => error);
+    for (const file of files) closeSync(file);
+    let lives = true;
+    try { process.kill(pid, 0); } catch { lives = false; }
+    process.stdout.write(JSON.stringify({ full, lives, name: error.name, code: error.code }));
+  `;
+  const host = spawn('sh', ['-c', 'ulimit -n 100; exec "$0" --input-type=module -e "$1"', process.execPath, script], {
+    cwd: import.meta.dirname,
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
+  let said = '';
+  host.stdout.on('data', (chunk) => {
+    said += chunk;
+  });
+  await new Promise((resolve) => host.once('close', resolve));
+  const told = JSON.parse(said);
+  expect(told).toMatchObject({ full: true, lives: false, name: 'TurnbackError' });
+  expect(['ABORTED', 'IO']).toContain(told.code);
+});
+
 describe('this process ends', () => {
   it('and takes its commands with it', async () => {
     const script = `

@@ -76,6 +76,7 @@ describe('arguments', () => {
     await expectInvalid(create({ exclude: ['x', 5] }), /exclude\[1\] .*pass a string/);
     await expectInvalid(create({ exclude: ['a\0b'] }), /exclude\[0\] is no pattern/);
     await expectInvalid(create({ signal: 5 }), /signal .*pass an AbortSignal/);
+    await expectInvalid(create({ signal: { aborted: false, addEventListener() {} } }), /signal .*pass an AbortSignal/);
     await expectInvalid(create({ onProgress: 5 }), /onProgress .*pass a function/);
     await expectInvalid(create({ label: '' }), /label has 0 bytes: it takes 1 to 200/);
     await expectInvalid(create({ label: 'é'.repeat(101) }), /label has 202 bytes/);

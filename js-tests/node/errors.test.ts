@@ -4,7 +4,20 @@ import { join } from 'node:path';
 import { runInNewContext } from 'node:vm';
 import { CheckpointManager, isTurnbackError, TurnbackError } from 'turnback';
 import { describe, expect, it } from 'vitest';
-import { rejection, scene, temporary, write } from './support.js';
+import { node, rejection, scene, temporary, write } from './support.js';
+
+it('a logger that rejects ends nothing (G5)', () => {
+  const script = `
+    import { CheckpointManager } from 'turnback';
+    const log = async () => { throw new Error('no'); };
+    const logger = { debug: log, info: log, warn: log, error: log };
+    const manager = await CheckpointManager.open({ store: 'ephemeral', logger });
+    await manager.close();
+    await new Promise(setImmediate);
+    process.stdout.write('done');
+  `;
+  expect(node(script)).toMatchObject({ code: 0, stdout: 'done', stderr: '' });
+});
 
 describe('TurnbackError', () => {
   it('says what was tried and what to do, keeps the cause, and is frozen in its details', async () => {

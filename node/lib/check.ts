@@ -81,11 +81,17 @@ export function callback<F extends (...args: never[]) => unknown>(): Check<F> {
 
 /** An abort signal, of this realm or another. */
 export const signal: Check<AbortSignal> = (name, value) => {
-  if (typeof value === 'object' && value !== null && 'aborted' in value && 'addEventListener' in value) {
+  if (typeof value === 'object' && value !== null && 'aborted' in value && hears(value)) {
     return value as AbortSignal;
   }
   throw invalidArgument(name, `${name} is ${kind(value)}: pass an AbortSignal`);
 };
+
+/** What cannot be unsubscribed from would break a call that is over. */
+function hears(value: object): boolean {
+  const { addEventListener, removeEventListener } = value as Record<string, unknown>;
+  return typeof addEventListener === 'function' && typeof removeEventListener === 'function';
+}
 
 /** A logger with all four methods. */
 export const logger: Check<Logger> = (name, value) => {

@@ -24,12 +24,15 @@ export interface Over {
   result: RunBashResult;
   /** What reading its output failed with. */
   readErrors: Error[];
+  /** Why it could not be seen whether all its processes have ended, if so. */
+  unseen: unknown;
 }
 
-/** Follows a shell to the end of all its processes and output. */
+/** Follows a shell to the end of all its processes and output. Whatever fails, they are ended. */
 export async function follow(shell: Shell, outputs: readonly [Socket, Socket], bounds: Bounds): Promise<Over> {
   const startedAt = performance.now();
   const forget = endWithHost(shell.tree);
+  let over = false;
   const readErrors: Error[] = [];
   const stdout = new Capture(bounds.maxOutputBytes);
   const stderr = new Capture(bounds.maxOutputBytes);
@@ -52,26 +55,34 @@ export async function follow(shell: Shell, outputs: readonly [Socket, Socket], b
     // Held by what cannot be ended, or was not found: then the output is cut off here.
     const outputHeld = (await within(Promise.all([exited, closed]), LIMITS.closeMs)) === 'late';
     const notEnded = ending ? shell.tree.left() : [];
+    const { unseen } = ending ? shell.tree : { unseen: undefined };
+    over = unseen === undefined && notEnded.length === 0;
     const durationMs = Math.round(performance.now() - startedAt);
     const [out, err] = [stdout.end(), stderr.end()];
     return {
       why,
       readErrors,
+      unseen,
       result: {
         ...exit,
         stdout: out.text,
         stderr: err.text,
         timedOut: why === 'timed_out',
         truncated: out.truncated || err.truncated,
-        endedLeftovers: leftovers && !outputHeld && notEnded.length === 0,
+        endedLeftovers: leftovers && !outputHeld && over,
         notEnded,
         outputHeld,
         durationMs,
       },
     };
+  } catch (error) {
+    await end(shell.tree);
+    over = shell.tree.left().length === 0 && shell.tree.unseen === undefined;
+    throw error;
   } finally {
     for (const output of outputs) output.destroy();
-    forget();
+    // What may still live is ended with this process at the latest.
+    if (over) forget();
   }
 }
 

@@ -3,7 +3,13 @@ import type { Tree } from './tree.js';
 const running = new Set<Tree>();
 
 function endAll(): void {
-  for (const tree of running) tree.signal('SIGKILL');
+  for (const tree of running) {
+    try {
+      tree.signal('SIGKILL');
+    } catch {
+      // The process ends, and nobody hears of it any more: the others must still be ended.
+    }
+  }
 }
 
 /**

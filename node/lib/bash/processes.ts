@@ -1,4 +1,6 @@
 import { node } from '../builtin.js';
+import { systemCode } from './system-error.js';
+
 /** The processes of this machine, as `/proc` shows them. */
 
 /** One process. Number and start together name it: numbers are used again. */
@@ -21,7 +23,19 @@ export function procfs(): boolean {
   }
 }
 
-/** All processes that live. One that has ended and is only waited for (a zombie) does not. */
+/** The system has no descriptor or memory for a look: that says nothing of any process. */
+const NO_LOOK = new Set(['EMFILE', 'ENFILE', 'ENOMEM', 'EAGAIN', 'EINTR']);
+
+/** Goes on if a look failed because of what it looked at. */
+function everyday(error: unknown): void {
+  if (NO_LOOK.has(systemCode(error))) throw error;
+}
+
+/**
+ * All processes that live. One that has ended and is only waited for (a zombie) does not.
+ *
+ * @throws the system's error when they cannot be looked at, as all of this file do that look: then nobody knows
+ */
 export function living(): Process[] {
   return node.fs
     .readdirSync('/proc')
@@ -74,13 +88,15 @@ export function canWrite(pid: number, file: { dev: number; ino: number }, name: 
         if (!node.fs.readlinkSync(`${folder}/${descriptor}`).includes(`/${name}`)) return false;
         const { dev, ino } = node.fs.statSync(`${folder}/${descriptor}`);
         return dev === file.dev && ino === file.ino && mayWrite(pid, descriptor);
-      } catch {
+      } catch (error) {
         // Closed meanwhile.
+        everyday(error);
         return false;
       }
     });
-  } catch {
+  } catch (error) {
     // Ended meanwhile, or another user's.
+    everyday(error);
     return false;
   }
 }
@@ -95,8 +111,9 @@ function mayWrite(pid: number, descriptor: string): boolean {
 function read(pid: number, file: string): Buffer | undefined {
   try {
     return node.fs.readFileSync(`/proc/${pid}/${file}`);
-  } catch {
-    // Both are everyday: others' processes come and go, and others' environments are closed to us.
+  } catch (error) {
+    // Others' processes come and go, and others' environments are closed to us.
+    everyday(error);
     return undefined;
   }
 }

@@ -64,6 +64,14 @@ export async function runBash(options: RunBashOptions): Promise<RunBashResult> {
       onOutput: harmless(given.onOutput),
     });
     const result = { ...over.result, ...(permission && { checkpoint: permission.verdict }) };
+    if (over.unseen !== undefined) {
+      throw systemError(
+        'it could not be seen whether all processes of the command have ended',
+        'some may still run, and are ended with this process: look at details.result',
+        over.unseen,
+        { result },
+      );
+    }
     if (over.why === 'aborted') throw cancelled(signal, result);
     if (over.readErrors.length > 0) {
       throw systemError('the output could not be read', 'the command ran: look at details.result', over.readErrors[0], {

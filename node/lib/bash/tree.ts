@@ -3,12 +3,14 @@ import { systemCode } from './system-error.js';
 
 /** All processes that a command started, and theirs. */
 export interface Tree {
-  /** Whether any of them lives. */
+  /** Whether any of them lives; also when that cannot be seen. */
   alive(): boolean;
-  /** Sends a signal to every one. */
+  /** Sends a signal to every one; to the shell's group, when no others can be seen. */
   signal(name: NodeJS.Signals): void;
   /** Those that live, and whoever else holds the output: what cannot be ended. */
   left(): readonly number[];
+  /** What the last look at the processes failed with, if it did: then nobody knows who lives. */
+  readonly unseen: unknown;
 }
 
 /** Tells of a process whether it holds something. */
@@ -25,11 +27,17 @@ export interface Held {
  * daemon start it, or runs as a user that we cannot signal. Elsewhere the tree is the shell's process group.
  */
 export function treeOf(shell: number, marker: string, outputs: readonly Held[]): Tree {
-  const started = procfs() ? look(shell)?.started : undefined;
-  return started === undefined ? new Group(shell) : new Descendants(shell, started, marker, outputs);
+  try {
+    const started = procfs() ? look(shell)?.started : undefined;
+    if (started !== undefined) return new Descendants(shell, started, marker, outputs);
+  } catch {
+    // The command runs already: of what cannot be seen at least the group has to be ours.
+  }
+  return new Group(shell);
 }
 
 class Group implements Tree {
+  readonly unseen = undefined;
   readonly #group: number;
 
   constructor(group: number) {
@@ -62,6 +70,7 @@ class Descendants implements Tree {
   readonly #seen = new Map<number, number>();
   /** Those that may belong to it, by number and start, with the time at which they were first seen so. */
   readonly #unclear = new Map<string, number>();
+  #unseen: unknown;
 
   constructor(shell: number, started: number, marker: string, outputs: readonly Held[]) {
     this.#shell = shell;
@@ -70,24 +79,43 @@ class Descendants implements Tree {
     this.#outputs = outputs;
   }
 
+  get unseen(): unknown {
+    return this.#unseen;
+  }
+
   alive(): boolean {
     // Twice: `/proc` is not read in one instant, and who is started while it is read can be missed once.
-    return this.#members().length > 0 || this.#perhaps() || this.#members().length > 0;
+    return this.#look(() => this.#members().length > 0 || this.#perhaps() || this.#members().length > 0) ?? true;
   }
 
   signal(name: NodeJS.Signals): void {
-    const members = this.#members();
+    const members = this.#look(() => this.#members());
     const inGroup = (member: Process) => member.group === this.#shell;
     // The group in one call, so that none of it can start another in between.
-    if (members.some(inGroup)) send(-this.#shell, name);
-    for (const { pid } of members.filter((member) => !inGroup(member))) send(pid, name);
+    if (members === undefined || members.some(inGroup)) send(-this.#shell, name);
+    for (const { pid } of (members ?? []).filter((member) => !inGroup(member))) send(pid, name);
   }
 
   left(): readonly number[] {
-    const pids = new Set(this.#members().map(({ pid }) => pid));
-    // Also one that is older than the shell and was handed the output: it is not ours to end, but it has to be told of.
-    for (const { pid } of living()) if (pid !== process.pid && this.#holds(pid)) pids.add(pid);
-    return [...pids];
+    const seen = this.#look(() => {
+      const pids = new Set(this.#members().map(({ pid }) => pid));
+      // Also one that is older than the shell and was handed the output: it is not ours to end, but it has to be told of.
+      for (const { pid } of living()) if (pid !== process.pid && this.#holds(pid)) pids.add(pid);
+      return [...pids];
+    });
+    return seen ?? (send(-this.#shell, 0) ? [this.#shell] : []);
+  }
+
+  /** What a look shows; `undefined` when there can be none. */
+  #look<T>(at: () => T): T | undefined {
+    try {
+      const seen = at();
+      this.#unseen = undefined;
+      return seen;
+    } catch (error) {
+      this.#unseen = error;
+      return undefined;
+    }
   }
 
   #holds(pid: number): boolean {
