@@ -228,7 +228,7 @@ describe.each(PACKAGES)('over the %s gate', (_, turnback) => {
       const pinned = await manager.createCheckpoint(workspace, 'p', 'manual');
       await manager.pin(pinned.checkpointId, true);
       const newest = await manager.createCheckpoint(workspace, 'p', 'manual');
-      const removal = watch(remove(manager, checkpointId));
+      const removal = watch<unknown>(remove(manager, checkpointId));
       let seen = false;
       // A look in each turn of the event loop: without a note beforehand none can see it.
       while (!removal.done()) {
