@@ -98,6 +98,12 @@ pub(crate) struct SandboxTruth {
 }
 
 impl SandboxTruth {
+    /// More turns than are remembered were there: of those that fell out the gate keeps a filter, which may take an unknown turn for
+    /// one of them and then calls it late, never the other way round.
+    pub(crate) fn is_crowded(&self) -> bool {
+        self.lives.len() > 6
+    }
+
     pub(crate) fn used(&mut self, turn: usize) {
         self.recent.retain(|&one| one != turn);
         self.recent.push(turn);

@@ -74,6 +74,7 @@ impl Judge {
     pub(super) fn check_protection(&mut self, verdict: &Verdict, plan: &BatchPlan) {
         let cover = verdict.cover.as_ref().unwrap();
         let sandbox = self.sandboxes.get_mut(&plan.sandbox).unwrap();
+        let crowded = sandbox.is_crowded();
         let life = sandbox.lives.get_mut(&plan.turn).expect("protected, by what?");
         if let Some((attempt, true)) = self.settles {
             let one = self.attempts.get_mut(&attempt).unwrap();
@@ -83,7 +84,7 @@ impl Judge {
                 if !life.unsure {
                     let ran_before = life.first_ran.is_some_and(|ran| ran < completed);
                     assert!(cover.late || !ran_before, "G9: late, and not called so");
-                    assert!(!cover.late || life.passed_unprotected, "G6: called late for nothing");
+                    assert!(!cover.late || life.passed_unprotected || crowded, "G6: called late for nothing");
                 }
                 let released = life.released_while_waiting;
                 life.standing = Some(Standing { attempt, late: cover.late, released });
