@@ -53,6 +53,8 @@ pub enum Code {
     IllegalTransition,
     /// A sandbox holds work that is nowhere else (S10).
     UnsavedWork,
+    /// A git repository that sandboxes of strategy `git_worktree` do not work with (S8).
+    GitUnsupported,
     /// An earlier failed write made this object unusable.
     Poisoned,
 }
@@ -85,6 +87,7 @@ impl Code {
             Self::NotUndoable => "NOT_UNDOABLE",
             Self::IllegalTransition => "ILLEGAL_TRANSITION",
             Self::UnsavedWork => "UNSAVED_WORK",
+            Self::GitUnsupported => "GIT_UNSUPPORTED",
             Self::Poisoned => "POISONED",
         }
     }

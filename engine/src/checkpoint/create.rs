@@ -56,6 +56,26 @@ impl Manager {
         request: CreateRequest,
         ctx: &Context,
     ) -> Result<Checkpoint> {
+        self.create_until(directory, request, End::Itself(ctx), ctx)
+    }
+
+    /// As [`Manager::create`], for a checkpoint that is only a part of what the caller does.
+    pub(crate) fn create_before(
+        &self,
+        directory: &std::path::Path,
+        request: CreateRequest,
+        ctx: &Context,
+    ) -> Result<Checkpoint> {
+        self.create_until(directory, request, End::Before(ctx), ctx)
+    }
+
+    fn create_until(
+        &self,
+        directory: &std::path::Path,
+        request: CreateRequest,
+        end: End<'_>,
+        ctx: &Context,
+    ) -> Result<Checkpoint> {
         let inner = self.open_inner()?;
         inner.store.require_writable()?;
         let workspace = Workspace::resolve(directory)?;
@@ -83,7 +103,7 @@ impl Manager {
         let published = inner.with_room(&BTreeSet::new(), ctx, || {
             let _store = inner.share_store(ctx)?;
             let taken = inner.take(&workspace, workspace.open()?, rules.clone(), limits, None, None, ctx)?;
-            inner.publish(&workspace, taken, purpose.clone(), End::Itself(ctx))
+            inner.publish(&workspace, taken, purpose.clone(), end)
         })?;
         drop(held);
         if matches!(published.parsed.phase, Phase::PreBatch | Phase::PreRollback) {

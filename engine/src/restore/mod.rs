@@ -12,7 +12,7 @@ mod stage;
 
 pub use apply::{Applied, ApplyOptions, RootMade, Stopped, Target, apply};
 pub(crate) use apply::{precheck, sync_before};
-pub(crate) use beneath::{Dir, Refused, settle_directory, settle_link, settle_new};
+pub(crate) use beneath::{Dir, Overwrite, Refused, settle_directory, settle_link, settle_new};
 pub use beneath::{Resolver, Root};
 pub use plan::{GitMode, Manifests, MergeOptions, Merged, OnConflict, Plan, PlanOptions, Sides, merge, plan};
 pub(crate) use plan::{is_git_name, same_state, same_value};

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use turnback_core::{PlanId, SandboxId, SandboxStatus};
 
+use super::git_worktree::{holds_back, take_up_abandoned};
 use super::lease::{Claim, Owner, claim, owner};
 use super::names::{Mechanism, StrategyName};
 use super::record::Record;
@@ -125,6 +126,7 @@ impl Sandboxes {
         match (record.status, record.strategy, record.baseline) {
             // Nobody ever worked there, or all was saved.
             (Pending | CleanedUp, ..) | (_, StrategyName::None, _) => Ok(Some(false)),
+            (_, StrategyName::GitWorktree, Some(_)) if holds_back(record)? => Ok(Some(true)),
             (.., Some(baseline)) => self.manager.differs(baseline, ctx).map(Some),
             (.., None) => Ok(None),
         }
@@ -161,7 +163,11 @@ impl Sandboxes {
         };
         let Some(lock) = place.lock(Patience::Try, ctx)? else { return Ok(Outcome::InUse) };
         let Some(mut record) = place.read()? else { return Ok(Outcome::InUse) };
-        match super::carried::taken_up(&self.manager, place, &record, ctx) {
+        let taken_up = match record.strategy {
+            StrategyName::GitWorktree => take_up_abandoned(&self.manager, place, &record, ctx),
+            _ => super::carried::taken_up(&self.manager, place, &record, ctx),
+        };
+        match taken_up {
             Ok(newer) => record = newer.unwrap_or(record),
             Err(error) if matches!(error.code(), Code::Aborted | Code::TimedOut) => return Err(error),
             Err(error) => {
@@ -194,7 +200,7 @@ impl Sandboxes {
                 place.write(&record)?;
             }
         }
-        remove_files(&record)?;
+        remove_files(&record, ctx)?;
         if never_used && record.holder.is_some() {
             // A baseline may be published that the record does not name yet.
             self.manager.delete_all_of(id)?;

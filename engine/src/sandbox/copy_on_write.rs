@@ -75,7 +75,7 @@ impl CopyOnWriteSandbox {
 }
 
 /// A sandbox in a sandbox's own tree would be part of that one's work.
-fn refuse_inside_sandbox(registry: &Registry, base: &Path) -> Result<()> {
+pub(super) fn refuse_inside_sandbox(registry: &Registry, base: &Path) -> Result<()> {
     for id in registry.ids()? {
         let other = registry.place(&id).read().ok().flatten();
         if let Some(other) = other.filter(|other| other.holder.is_some() && base.starts_with(&other.path)) {
@@ -156,7 +156,7 @@ impl Making<'_> {
 }
 
 /// Makes the private directory and the empty root in it.
-fn make_root(record: &Record, base: &Path) -> Result<(Root, OwnedFd)> {
+pub(super) fn make_root(record: &Record, base: &Path) -> Result<(Root, OwnedFd)> {
     let Some(holder) = &record.holder else {
         return Err(Error::new(Code::Io, "the sandbox has no place", "please report this"));
     };
@@ -188,7 +188,7 @@ fn make_root(record: &Record, base: &Path) -> Result<(Root, OwnedFd)> {
 fn unmake(manager: &Manager, place: &Place, record: &Record, lock: Option<FileLock>) -> Result<()> {
     // Also after the caller cancelled: this has to be done.
     let ctx = Context::default();
-    remove_files(record)?;
+    remove_files(record, &ctx)?;
     manager.delete_all_of(&record.id)?;
     manager.forget_workspace(&record.id, &ctx)?;
     drop(lock);
@@ -221,12 +221,17 @@ impl Sandbox for CopyOnWriteSandbox {
     }
 
     fn put_back(&self, at: &Locked<'_>, ctx: &Context) -> Result<RollbackReport> {
-        clear_place(at.handle().path())?;
-        // The directory is ours whoever replaced it, and so is every `.git` in it (C7).
-        let request =
-            RollbackRequest { git: GitMode::Exact, allow_replaced_root: true, ..RollbackRequest::default() };
-        at.handle().manager().rollback(at.baseline()?, request, ctx)
+        put_back_copy(at, ctx)
     }
+}
+
+/// Puts a directory of ours back to its baseline.
+pub(super) fn put_back_copy(at: &Locked<'_>, ctx: &Context) -> Result<RollbackReport> {
+    clear_place(at.handle().path())?;
+    // The directory is ours whoever replaced it, and so is every `.git` in it (C7).
+    let request =
+        RollbackRequest { git: GitMode::Exact, allow_replaced_root: true, ..RollbackRequest::default() };
+    at.handle().manager().rollback(at.baseline()?, request, ctx)
 }
 
 /// Removes a link that lies where the root was; the root is then made anew. Anything else that is no directory is somebody's work.

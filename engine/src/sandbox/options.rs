@@ -31,6 +31,11 @@ pub struct SandboxOptions {
     /// The directory in which to make it. By default one beside the store, or one on the resource's file system where only that one
     /// lets files share their blocks.
     pub location: Option<PathBuf>,
+    /// For `git_worktree`: paths relative to the resource, ignored or untracked ones, that are carried in with all that lies beneath
+    /// them and never committed back.
+    pub seed: Vec<PathBuf>,
+    /// For `git_worktree`: begin with the resource's uncommitted state instead of its commit.
+    pub carry_changes: bool,
     /// Who keeps it.
     pub lease: LeaseRequest,
     /// More paths than this fail with `TOO_BROAD`.
@@ -47,6 +52,8 @@ impl SandboxOptions {
             plan_id: None,
             mechanism: MechanismChoice::default(),
             location: None,
+            seed: Vec::new(),
+            carry_changes: false,
             lease: LeaseRequest::default(),
             max_files: None,
         }

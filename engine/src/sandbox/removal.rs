@@ -6,6 +6,7 @@ use turnback_core::PlanId;
 
 use super::handle::Locked;
 use super::locations::drop_if_empty;
+use super::names::StrategyName;
 use super::record::Record;
 use crate::checkpoint::Manager;
 use crate::context::Context;
@@ -30,7 +31,7 @@ pub(super) fn plan_of(plan_id: Option<&PlanId>) -> Result<PlanId> {
 pub(super) fn remove(at: &mut Locked<'_>, ctx: &Context) -> Result<()> {
     let record = at.record()?.clone();
     let manager = at.handle().manager().clone();
-    remove_files(&record)?;
+    remove_files(&record, ctx)?;
     if let Err(error) = forget(&manager, &record, ctx) {
         tracing::warn!(%error, id = %record.id, "the sandbox stays listed until its baseline can be deleted");
         return Ok(());
@@ -41,6 +42,9 @@ pub(super) fn remove(at: &mut Locked<'_>, ctx: &Context) -> Result<()> {
 /// Deletes what the store holds for a sandbox, save the checkpoints that somebody took in it.
 pub(super) fn forget(manager: &Manager, record: &Record, ctx: &Context) -> Result<()> {
     super::carried::forget(manager, record)?;
+    if record.strategy == StrategyName::GitWorktree {
+        super::git_worktree::forget(manager, record)?;
+    }
     if let Some(baseline) = record.baseline {
         manager.delete(baseline)?;
     }
@@ -50,8 +54,12 @@ pub(super) fn forget(manager: &Manager, record: &Record, ctx: &Context) -> Resul
     Ok(())
 }
 
-/// Removes the directory around a sandbox with all that is in it: beneath its descriptor, never following a link.
-pub(super) fn remove_files(record: &Record) -> Result<()> {
+/// Removes what a sandbox has in its repository, and the directory around it with all that is in it: beneath its descriptor, never
+/// following a link.
+pub(super) fn remove_files(record: &Record, ctx: &Context) -> Result<()> {
+    if record.strategy == StrategyName::GitWorktree {
+        super::git_worktree::unregister(record, ctx)?;
+    }
     let Some(holder) = &record.holder else { return Ok(()) };
     let Some((base, name)) = holder.parent().zip(holder.file_name()) else { return Ok(()) };
     let failed = |errno: rustix::io::Errno| removal_failed(holder, errno);

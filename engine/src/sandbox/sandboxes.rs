@@ -5,6 +5,7 @@ use std::sync::Arc;
 use turnback_core::{Millis, SandboxId};
 
 use super::copy_on_write::CopyOnWriteSandbox;
+use super::git_worktree::GitWorktreeSandbox;
 use super::lease::Lease;
 use super::names::StrategyName;
 use super::none::NoSandbox;
@@ -34,7 +35,7 @@ impl Sandboxes {
     /// # Errors
     /// `NOT_FOUND`, `NOT_A_DIRECTORY`, `PERMISSION_DENIED`, `TOO_BROAD`, `STORE_NESTED` for the resource; `INVALID_ARGUMENT` for options
     /// that the strategy does not have or a location inside the resource; `UNSUPPORTED_FILESYSTEM` for a mechanism that is not to be
-    /// had; `BUSY`, `DISK_FULL`, `ABORTED`, `TIMED_OUT`, `IO`.
+    /// had; `GIT_UNSUPPORTED` for a repository that `git_worktree` does not work with; `BUSY`, `DISK_FULL`, `ABORTED`, `TIMED_OUT`, `IO`.
     pub fn create(&self, options: &SandboxOptions, ctx: &Context) -> Result<Arc<dyn Sandbox>> {
         let until = match options.lease {
             LeaseRequest::Held => None,
@@ -43,12 +44,23 @@ impl Sandboxes {
                 Some(Millis::since_epoch(wall_clock().as_u64().saturating_add(ms)))
             }
         };
+        if options.strategy != StrategyName::GitWorktree
+            && (!options.seed.is_empty() || options.carry_changes)
+        {
+            return Err(Error::new(
+                Code::InvalidArgument,
+                format!("`{}` sandboxes have neither seeds nor carried changes", options.strategy),
+                format!("leave them out, or use the strategy `{}`", StrategyName::GitWorktree),
+            ));
+        }
         match options.strategy {
             StrategyName::None => Ok(Arc::new(NoSandbox::create(&self.manager, options, until, ctx)?)),
             StrategyName::CopyOnWrite => {
                 Ok(Arc::new(CopyOnWriteSandbox::create(&self.manager, options, until, ctx)?))
             }
-            StrategyName::GitWorktree => Err(no_worktrees()),
+            StrategyName::GitWorktree => {
+                Ok(Arc::new(GitWorktreeSandbox::create(&self.manager, options, until, ctx)?))
+            }
         }
     }
 
@@ -75,23 +87,26 @@ impl Sandboxes {
             StrategyName::None => Ok(Arc::new(NoSandbox::open(&self.manager, place, &record, lease))),
             StrategyName::CopyOnWrite => {
                 let sandbox = CopyOnWriteSandbox::open(&self.manager, place, &record, lease);
-                if super::carried::is_cut_short(&record)
-                    && let Err(error) =
-                        sandbox.handle().locked(ctx).and_then(|mut at| sandbox.take_up(&mut at, ctx))
-                {
-                    tracing::warn!(%error, %id, "a commit that was cut short waits for the next call");
+                if super::carried::is_cut_short(&record) {
+                    take_up(&sandbox, ctx);
                 }
                 Ok(Arc::new(sandbox))
             }
-            StrategyName::GitWorktree => Err(no_worktrees()),
+            StrategyName::GitWorktree => {
+                let sandbox = GitWorktreeSandbox::open(&self.manager, place, &record, lease)?;
+                if super::git_worktree::is_cut_short(&record) {
+                    take_up(&sandbox, ctx);
+                }
+                Ok(Arc::new(sandbox))
+            }
         }
     }
 }
 
-fn no_worktrees() -> Error {
-    Error::new(
-        Code::InvalidArgument,
-        format!("this version has no sandboxes of strategy `{}`", StrategyName::GitWorktree),
-        format!("use the strategy `{}`", StrategyName::CopyOnWrite),
-    )
+/// Finishes a commit that was cut short, or leaves it to the next call.
+fn take_up(sandbox: &dyn Sandbox, ctx: &Context) {
+    let taken_up = sandbox.handle().locked(ctx).and_then(|mut at| sandbox.take_up(&mut at, ctx));
+    if let Err(error) = taken_up {
+        tracing::warn!(%error, id = %sandbox.handle().id(), "a commit that was cut short waits for the next call");
+    }
 }

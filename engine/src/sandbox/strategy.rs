@@ -7,6 +7,7 @@ use turnback_core::{CheckpointId, Phase, SandboxStatus};
 
 use super::commit::{CommitOptions, CommitReport};
 use super::contains::contains;
+use super::git_worktree::GitInfo;
 use super::handle::{Handle, Locked};
 use super::removal;
 use crate::change::Change;
@@ -81,6 +82,11 @@ pub trait Sandbox: Debug + Send + Sync {
     /// The directories that must be writable to work in it.
     fn writable_paths(&self) -> Vec<PathBuf> {
         vec![self.handle().path().to_owned()]
+    }
+
+    /// What there is to know of its repository; `None` for other strategies than `git_worktree`.
+    fn git(&self) -> Option<&GitInfo> {
+        None
     }
 
     /// The path, and a sandbox that was not in use becomes active (S2).

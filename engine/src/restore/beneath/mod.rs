@@ -8,8 +8,8 @@ mod dir;
 mod root;
 mod settle;
 
-pub(crate) use dir::Dir;
-pub(super) use dir::{Overwrite, retry};
+pub(super) use dir::retry;
+pub(crate) use dir::{Dir, Overwrite};
 pub use root::{Resolver, Root};
 pub(crate) use settle::{Refused, settle_directory, settle_link, settle_new};
 pub(super) use settle::{mtime_of, settle_existing};

@@ -1,0 +1,144 @@
+//! Brings changes of single paths, which somebody decides on when he has seen the workspace, into it: as a commit, with a `pre_apply`
+//! checkpoint and under a journal (S6, S7, C8). What is to come is a checkpoint as well: its difference from the first one is what can be
+//! taken back.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
+
+use turnback_core::{CheckpointId, Phase, PlanId};
+
+use super::carry_out::{Carried, Job};
+use super::create::{Both, Purpose, Taken};
+use super::edited::{Edit, edited};
+use super::manager::{Inner, Manager};
+use super::workspace::Workspace;
+use crate::context::Context;
+use crate::error::{Error, Result};
+use crate::recovery::RestoreKind;
+use crate::restore::{Applied, GitMode, PlanOptions, Root, plan};
+use crate::store::{Draft, End, Preview, RulesRecord};
+use crate::tree::{Limits, Rules, Walked};
+
+/// How the checkpoint of the state after a commit is called.
+pub(crate) const COMMITTED_LABEL: &str = "after a sandbox's commit";
+
+/// Decides on the changes.
+pub(crate) trait Decide {
+    /// Looks at the workspace, whose picture has been taken; `None` when nothing is to be done. May be asked again.
+    ///
+    /// # Errors
+    /// Anything: nothing has been written then.
+    fn decide(&mut self, root: &Root) -> Result<Option<Vec<Edit>>>;
+
+    /// Hears of the two checkpoints before the first write.
+    ///
+    /// # Errors
+    /// Anything: nothing has been written then.
+    fn published(&mut self, before: CheckpointId, after: CheckpointId) -> Result<()>;
+}
+
+/// What came of it.
+pub(crate) struct Edited {
+    /// The checkpoints of the state before and of the one after; none when there was nothing to write.
+    pub(crate) checkpoints: Option<(CheckpointId, CheckpointId)>,
+    pub(crate) applied: Applied,
+}
+
+impl Manager {
+    /// Changes single paths of a directory.
+    ///
+    /// # Errors
+    /// Those of a checkpoint and of a rollback; `CONFLICT` when a path changes meanwhile. An error means that nothing was written,
+    /// unless it has the detail `pending`.
+    pub(crate) fn edit(
+        &self,
+        directory: &Path,
+        plan_id: &PlanId,
+        decide: &mut dyn Decide,
+        ctx: &Context,
+    ) -> Result<Option<Edited>> {
+        let inner = self.open_inner()?;
+        inner.store.require_writable()?;
+        let workspace = Workspace::at(directory.to_owned())?;
+        workspace.check_ancestors()?;
+        let _workspace = inner.lock_workspace(&workspace, ctx)?;
+        {
+            let _store = inner.share_store(ctx)?;
+            inner.recover_pending(&workspace, ctx)?;
+        }
+        inner.with_room(&BTreeSet::new(), ctx, || {
+            let _store = inner.share_store(ctx)?;
+            inner.edit(&workspace, plan_id, decide, ctx)
+        })
+    }
+}
+
+impl Inner {
+    fn edit(
+        &self,
+        workspace: &Workspace,
+        plan_id: &PlanId,
+        decide: &mut dyn Decide,
+        ctx: &Context,
+    ) -> Result<Option<Edited>> {
+        let root = workspace.open()?;
+        let manifests = Preview::new(&self.packs);
+        let (rules, limits) = (RulesRecord::default(), Limits::default());
+        let walked = root.try_clone().map_err(|e| Error::io("duplicating the root's descriptor", e))?;
+        let taken = self.take(workspace, walked, rules, limits, None, Some(&manifests), ctx)?;
+        let now = taken.walked.picture.clone();
+        let Some(edits) = decide.decide(&workspace.root(&root)?)? else { return Ok(None) };
+        if edits.is_empty() {
+            return Ok(Some(Edited { checkpoints: None, applied: Applied::default() }));
+        }
+        let draft = Draft::begin(self.layout(), &self.packs, &self.budget, self.durability)?;
+        let then = edited(&now, &edits, &manifests, &Both { draft: &draft, manifests: &manifests })?;
+        let options = PlanOptions { git: GitMode::Keep, paths: None };
+        let plan = plan(Some(&now), &then, &manifests, &options, ctx)?;
+        self.precheck(workspace, Some(&root), &plan, ctx)?;
+        let journal = self.prepare_journal(&plan, false, None)?;
+        let purpose = |phase, label: Option<&str>| Purpose {
+            plan_id,
+            phase,
+            metadata: BTreeMap::new(),
+            label: label.map(ToOwned::to_owned),
+            rollback_of: None,
+        };
+        let after = Taken {
+            walked: Walked {
+                picture: then,
+                totals: taken.walked.totals,
+                uncovered: taken.walked.uncovered.clone(),
+                cache: None,
+                root_stat: taken.walked.root_stat,
+            },
+            identity: taken.identity,
+            draft,
+            // Nobody has seen that state yet: there is nothing to remember of it.
+            cache: self.cache(workspace, &Rules::new(&[], false, None)?, taken.identity),
+            appender: self.cache(workspace, &Rules::new(&[], false, None)?, taken.identity).appender(),
+            rules: RulesRecord::default(),
+        };
+        let before =
+            self.publish(workspace, taken, purpose(Phase::PreApply, None), End::Before(ctx))?.parsed.id;
+        let after = self
+            .publish(workspace, after, purpose(Phase::Manual, Some(COMMITTED_LABEL)), End::Before(ctx))?
+            .parsed
+            .id;
+        decide.published(before, after)?;
+        let job = Job {
+            kind: RestoreKind::Commit,
+            workspace,
+            root: Some(&root),
+            plan: &plan,
+            targets: vec![after],
+            undo: Some(before),
+            git: GitMode::Keep,
+            paths: None,
+            in_place_of: None,
+            journal,
+        };
+        let Carried { applied, .. } = self.carry_out(&job, &manifests, ctx)?;
+        Ok(Some(Edited { checkpoints: Some((before, after)), applied }))
+    }
+}

@@ -1,0 +1,173 @@
+//! What a sandbox changed, as git is to have it: what goes into the commit, and what is held back.
+
+use git2::ObjectType;
+
+use super::ignored::Ignored;
+use super::objects::{Item, Kind, Tree};
+use super::registration::Registered;
+use super::repository::Repository;
+use crate::change::{Change, ChangeKind};
+use crate::checkpoint::Manager;
+use crate::error::Result;
+use crate::model::{Entry, Node, RelPath};
+use crate::restore::Root;
+use crate::sandbox::commit::{CommitOptions, HeldBack, HoldReason};
+use crate::sandbox::held_back::by_name;
+use turnback_core::CheckpointId;
+
+/// The changes of a sandbox since its baseline.
+pub(super) struct Changed {
+    /// What is committed, as users see it.
+    pub(super) changes: Vec<Change>,
+    /// The same for git; `None` for what is not there any more.
+    pub(super) items: Vec<(RelPath, Option<Item>)>,
+    /// Sorted.
+    pub(super) held: Vec<HeldBack>,
+}
+
+/// Sorts a sandbox's changes out, and writes the objects of what is committed. What is committed is what the checkpoint `now` has.
+pub(super) struct Sorter<'a> {
+    pub(super) manager: &'a Manager,
+    pub(super) repository: &'a Repository,
+    pub(super) registered: &'a Registered,
+    pub(super) sandbox: &'a Root,
+    pub(super) now: CheckpointId,
+    /// What git tracks at the sandbox's base.
+    pub(super) base: &'a Tree,
+    pub(super) options: &'a CommitOptions,
+}
+
+impl Sorter<'_> {
+    pub(super) fn run(&self, all: Vec<Change>, held_before: &[RelPath]) -> Result<Changed> {
+        let ignored = Ignored::new(self.repository, self.sandbox)?;
+        let mut done = Changed { changes: Vec::new(), items: Vec::new(), held: Vec::new() };
+        for path in held_before {
+            self.again(path, &ignored, &mut done)?;
+        }
+        for change in all {
+            if change.path.is_root() || done.held.iter().any(|held| change.path.starts_with(&held.path)) {
+                continue;
+            }
+            self.one(change, &ignored, &mut done)?;
+        }
+        done.items.sort_by(|(a, _), (b, _)| a.names().cmp(b.names()));
+        done.items.dedup_by(|(a, _), (b, _)| a == b);
+        done.changes.sort_by(|a, b| a.path.names().cmp(b.path.names()));
+        done.changes.dedup_by(|a, b| a.path == b.path);
+        done.held.sort();
+        done.held.dedup();
+        Ok(done)
+    }
+
+    /// What an earlier commit held back: it is part of the baseline by now, but git does not have it.
+    fn again(&self, path: &RelPath, ignored: &Ignored<'_>, done: &mut Changed) -> Result<()> {
+        let is_directory =
+            matches!(self.manager.look(self.now, path)?, Some(Entry { node: Node::Directory { .. }, .. }));
+        if let Some(held) = self.holds(path, is_directory, ignored)? {
+            done.held.push(held);
+            return Ok(());
+        }
+        let mut all = self.manager.leaves(self.now, path)?;
+        all.extend(self.base.keys().filter(|known| known.starts_with(path)).cloned());
+        all.sort();
+        all.dedup();
+        for path in all {
+            let there = self.manager.look(self.now, &path)?.is_some();
+            let kind = match (self.base.contains_key(&path), there) {
+                (true, true) => ChangeKind::Modified,
+                (true, false) => ChangeKind::Deleted,
+                (false, _) => ChangeKind::Added,
+            };
+            self.one(Change { path, kind, bytes: None }, ignored, done)?;
+        }
+        Ok(())
+    }
+
+    fn one(&self, change: Change, ignored: &Ignored<'_>, done: &mut Changed) -> Result<()> {
+        let path = &change.path;
+        let entry = self.manager.look(self.now, path)?;
+        let is_directory = matches!(entry, Some(Entry { node: Node::Directory { .. }, .. }));
+        if let Some(held) = self.holds(path, is_directory, ignored)? {
+            done.held.push(held);
+            return Ok(());
+        }
+        let item = match &entry {
+            None => None,
+            // What lies beneath comes by itself; git has no directories.
+            Some(Entry { node: Node::Directory { .. }, .. }) => None,
+            Some(entry) => match self.item(path, entry)? {
+                Some(item) => Some(item),
+                None => {
+                    done.held.push(HeldBack { path: path.clone(), reason: HoldReason::Special });
+                    return Ok(());
+                }
+            },
+        };
+        // A mode or a time that git does not have, an empty directory: nothing to commit.
+        if self.base.get(path).copied() == item {
+            return Ok(());
+        }
+        done.items.push((path.clone(), item));
+        done.changes.push(change);
+        Ok(())
+    }
+
+    fn holds(&self, path: &RelPath, is_directory: bool, ignored: &Ignored<'_>) -> Result<Option<HeldBack>> {
+        let held = |path: &RelPath, reason| Ok(Some(HeldBack { path: path.clone(), reason }));
+        match by_name(path) {
+            Some((at, HoldReason::Git)) => return held(&at, HoldReason::Git),
+            Some((at, reason)) if !self.options.allow_trusted => return held(&at, reason),
+            _ => {}
+        }
+        if let Some(seed) = self.registered.seeds.iter().find(|seed| path.starts_with(seed))
+            && !self.base.contains_key(path)
+        {
+            return held(seed, HoldReason::Seeded);
+        }
+        let mut at = Some(path.clone());
+        while let Some(here) = at.filter(|here| !here.is_root()) {
+            if self.base.get(&here).is_some_and(|item| item.kind == Kind::Submodule) {
+                return held(&here, HoldReason::Submodule);
+            }
+            at = here.split().map(|(parent, _)| parent);
+        }
+        if self.base.contains_key(path) || !ignored.has(path, is_directory)? {
+            return Ok(None);
+        }
+        // Only where nothing tracked lies in it does a directory stand for all of it.
+        if is_directory && self.base.keys().any(|tracked| tracked.starts_with(path)) {
+            return Ok(None);
+        }
+        held(path, HoldReason::Ignored)
+    }
+
+    /// What git has for a path; `None` for kinds that it does not know.
+    fn item(&self, path: &RelPath, entry: &Entry) -> Result<Option<Item>> {
+        let write = |bytes: &[u8]| self.repository.objects.write(ObjectType::Blob, bytes);
+        Ok(match &entry.node {
+            Node::Symlink { target } => Some(Item { kind: Kind::Link, oid: write(target)? }),
+            Node::File { .. } => {
+                let kind = if entry.meta.mode & 0o100 != 0 { Kind::Executable } else { Kind::File };
+                Some(Item { kind, oid: write(&self.manager.read_file(self.now, path)?)? })
+            }
+            Node::Directory { .. } | Node::Fifo | Node::Uncovered { .. } => None,
+        })
+    }
+}
+
+/// The tree with the changes in it, and with what is held back as `common` has it, so that nothing of it is brought anywhere.
+pub(super) fn applied(base: &Tree, common: &Tree, changed: &Changed) -> Tree {
+    let mut tree = base.clone();
+    for HeldBack { path, .. } in &changed.held {
+        tree.retain(|known, _| !known.starts_with(path));
+        let there = common.iter().filter(|(known, _)| known.starts_with(path));
+        tree.extend(there.map(|(path, item)| (path.clone(), *item)));
+    }
+    for (path, item) in &changed.items {
+        match item {
+            Some(item) => drop(tree.insert(path.clone(), *item)),
+            None => drop(tree.remove(path)),
+        }
+    }
+    tree
+}
