@@ -10,54 +10,61 @@ use crate::error::{Code, Error, Result};
 /// A shared flag that ends an operation at its next system call (C12).
 ///
 /// Who gives an operation up and the operation itself agree on what became of it: either it is cancelled, or it has begun the step that
-/// cannot be cancelled any more ([`Cancel::commit`]) and its success is on the way.
+/// cannot be cancelled any more ([`Cancel::commit`]) and its success is on the way. One flag may go through several operations: once
+/// they are asked to stop, all that follow stop as well.
 #[derive(Debug, Clone, Default)]
 pub struct Cancel(Arc<AtomicU8>);
 
-const RUNNING: u8 = 0;
-const CANCELLED: u8 = 1;
-const COMMITTING: u8 = 2;
-const ABANDONED: u8 = 3;
-const COMMITTED: u8 = 4;
+/// Somebody asked to stop. The other bits say how far the last step is.
+const ASKED: u8 = 0b100;
+const STEP: u8 = 0b011;
+const COMMITTING: u8 = 1;
+const ABANDONED: u8 = 2;
+const COMMITTED: u8 = 3;
 
 impl Cancel {
-    /// Asks the operation to stop. Cannot be taken back. Returns `false` when it is too late: it is about to succeed.
+    /// Asks the operation to stop. Cannot be taken back. Returns `false` when it is too late: it is about to succeed, or has.
     pub fn cancel(&self) -> bool {
-        matches!(self.change(RUNNING, CANCELLED), Ok(_) | Err(CANCELLED))
+        self.0.fetch_or(ASKED, Ordering::AcqRel) & STEP == 0
     }
 
-    /// Whether a stop was asked for in time.
+    /// Whether a stop was asked for.
     #[must_use]
     pub fn is_cancelled(&self) -> bool {
-        self.0.load(Ordering::Acquire) == CANCELLED
+        self.0.load(Ordering::Acquire) & ASKED != 0
     }
 
     /// Nobody waits any more for an operation that is about to succeed: what it did is to be taken back. Returns `false` when it is
     /// too late for that as well.
     pub fn abandon(&self) -> bool {
-        self.cancel() || matches!(self.change(COMMITTING, ABANDONED), Ok(_) | Err(ABANDONED))
+        let before = self.change(|state| match state & STEP {
+            COMMITTING => Some(ASKED | ABANDONED),
+            _ => Some(state | ASKED),
+        });
+        before.is_none_or(|state| state & STEP != COMMITTED)
     }
 
     /// Whether nobody waits any more for an operation in its last step.
     #[must_use]
     pub fn is_abandoned(&self) -> bool {
-        self.0.load(Ordering::Acquire) == ABANDONED
+        self.0.load(Ordering::Acquire) & STEP == ABANDONED
     }
 
     /// The operation begins its last step, after which only [`Cancel::abandon`] can undo it. Returns `false` when it was cancelled.
     #[must_use]
     pub fn commit(&self) -> bool {
-        self.change(RUNNING, COMMITTING).is_ok()
+        self.change(|state| (state & ASKED == 0).then_some(COMMITTING)).is_some()
     }
 
     /// The last step is done. Returns `false` when it has to be taken back.
     #[must_use]
     pub fn committed(&self) -> bool {
-        self.change(COMMITTING, COMMITTED).is_ok()
+        self.change(|state| (state & STEP == COMMITTING).then_some(state & ASKED | COMMITTED)).is_some()
     }
 
-    fn change(&self, from: u8, to: u8) -> std::result::Result<u8, u8> {
-        self.0.compare_exchange(from, to, Ordering::AcqRel, Ordering::Acquire)
+    /// The state before, if there was a change.
+    fn change(&self, next: impl FnMut(u8) -> Option<u8>) -> Option<u8> {
+        self.0.fetch_update(Ordering::AcqRel, Ordering::Acquire, next).ok()
     }
 }
 

@@ -169,3 +169,17 @@ fn a_create_that_was_cancelled_in_time_is_never_published() {
     place.verify_is_clean();
     assert_eq!(fs::read_dir(place.manager.store_path().join("tmp")).unwrap().count(), 0);
 }
+
+/// One context may go through several operations, and a stop holds for all that follow.
+#[test]
+fn one_flag_for_several_operations() {
+    let place = Place::default();
+    let ctx = Context::default();
+    for round in ["1", "2", "3"] {
+        place.write("f", round);
+        place.manager.create(&place.root(), request(), &ctx).unwrap();
+    }
+    ctx.cancel.cancel();
+    assert_eq!(code(place.manager.create(&place.root(), request(), &ctx)), Code::Aborted);
+    assert_eq!(place.ids().len(), 3);
+}

@@ -29,7 +29,9 @@ fn a_file_that_is_cut_off_under_the_reader() {
         let now = place.create();
         let bytes = place.read(now.checkpoint_id, "f");
         let changing = now.coverage.uncovered.iter().any(|u| u.reason == Reason::Changing);
-        assert!(bytes.iter().all(|b| *b == b'x'), "round {round}: never zeros in place of what is gone");
+        // While the system shortens a file, a read may see zeros at the end of its last page: then it is not called stable.
+        let only_its_own = bytes.iter().all(|b| *b == b'x');
+        assert!(changing || only_its_own, "round {round}: never zeros in place of what is gone");
         assert!(changing || bytes.len() as u64 >= SHORT, "round {round}: {} bytes", bytes.len());
         assert!(!changing || !now.coverage.complete);
     }

@@ -148,11 +148,17 @@ pub fn difference_but(is: &Picture, should: &Picture, but: &[Vec<u8>]) -> Option
     // Of a group whose first path is hidden only the rest is left: its paths are then not compared as a group.
     let rest = |picture: &Picture| {
         let kept = picture.0.iter().filter(|(path, _)| !hidden(path));
-        let ungrouped = |item: &Item| {
-            let group = if but.is_empty() { item.group.clone() } else { Vec::new() };
-            Item { group, ..item.clone() }
+        // The mtime of a directory follows from what happens, and what does not happen, to the names in it.
+        let holds_hidden = |path: &[u8]| {
+            but.iter()
+                .any(|of| of.iter().rposition(|byte| *byte == b'/').map_or(&[][..], |at| &of[..at]) == path)
         };
-        Picture(kept.map(|(path, item)| (path.clone(), ungrouped(item))).collect())
+        let ungrouped = |path: &[u8], item: &Item| {
+            let group = if but.is_empty() { item.group.clone() } else { Vec::new() };
+            let mtime = if holds_hidden(path) { Default::default() } else { item.mtime };
+            Item { group, mtime, ..item.clone() }
+        };
+        Picture(kept.map(|(path, item)| (path.clone(), ungrouped(path, item))).collect())
     };
     difference(&rest(is), &rest(should))
 }
