@@ -14,6 +14,7 @@ use super::carry_out::{Carried, Job};
 use super::committed::{AFTER_LABEL, COMMIT_OF};
 use super::create::{Both, Purpose, Taken};
 use super::manager::{Inner, Manager};
+use super::rollback::duplicate;
 use super::workspace::Workspace;
 use crate::change::Change;
 use crate::context::Context;
@@ -207,9 +208,6 @@ impl Inner {
             })
         };
         let (resource_root, sandbox_root) = (open(all.resource, "resource")?, open(all.sandbox, "sandbox")?);
-        let duplicate = |fd: &std::os::fd::OwnedFd| {
-            fd.try_clone().map_err(|e| Error::io("duplicating the root's descriptor", e))
-        };
         let preview = Preview::new(&self.packs);
         let limits = Limits::default();
         let rules = base.record.rules.clone();

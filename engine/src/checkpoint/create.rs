@@ -9,6 +9,7 @@ use turnback_core::{CheckpointId, Millis, Phase, PlanId};
 use super::cache_file::{Appender, CacheFile};
 use super::manager::{Inner, Manager};
 use super::marks::check_label;
+use super::rollback::duplicate;
 use super::stage_names;
 use super::types::{Checkpoint, CreateRequest};
 use super::workspace::{Workspace, identity};
@@ -167,7 +168,7 @@ impl Inner {
         loop {
             let draft = Draft::begin(self.layout(), &self.packs, &self.budget, self.durability)?;
             let appender = cache.appender();
-            let root = root.try_clone().map_err(|e| Error::io("duplicating the root's descriptor", e))?;
+            let root = duplicate(&root)?;
             let used_cache = cache.source().is_some();
             let new_cache: Option<&dyn CacheWriter> = if covered.is_some() { None } else { Some(&appender) };
             let both = manifests.map(|manifests| Both { draft: &draft, manifests });

@@ -4,6 +4,7 @@ use turnback_core::{CheckpointId, SandboxId};
 
 use super::create::now;
 use super::manager::{Inner, Manager};
+use super::rollback::duplicate;
 use super::stage_names;
 use super::types::{Checkpoint, Listed, Listing, UsageReport};
 use super::workspace::{Workspace, identity};
@@ -256,7 +257,7 @@ impl Inner {
             cache.forget();
         }
         loop {
-            let root = root.try_clone().map_err(|e| Error::io("duplicating the root's descriptor", e))?;
+            let root = duplicate(&root)?;
             let used_cache = cache.source().is_some();
             let mut walk =
                 self.walk(root, &cache, None, preview, &self.packs, &rules, Limits::default(), &ours, ctx);

@@ -1,16 +1,16 @@
 //! Taking back what changed between two checkpoints and keeping later edits (C15): check, walk, merge three-way, plan, take the
 //! checkpoint that undoes it, apply. From the plan on it is a rollback.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::os::fd::OwnedFd;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use turnback_core::{CheckpointId, Phase};
+use turnback_core::CheckpointId;
 
 use super::carry_out::{Carried, Job};
-use super::create::{Purpose, Taken};
 use super::manager::{Inner, Manager};
+use super::rollback::duplicate;
 use super::workspace::{Workspace, identity};
 use crate::context::Context;
 use crate::error::{Code, Error, Result};
@@ -20,7 +20,7 @@ use crate::report::RollbackReport;
 use crate::restore::{
     Applied, GitMode, MergeOptions, Merged, OnConflict, Plan, PlanOptions, Sides, merge, plan,
 };
-use crate::store::{End, LossyPath, Preview, Published, RollbackOf};
+use crate::store::{Preview, Published};
 use crate::tree::Limits;
 
 /// How to take changes back.
@@ -172,9 +172,9 @@ impl Inner {
         let journal = self.prepare_journal(&decision.plan, !request.safety, taken.as_ref())?;
         let undo = match taken {
             None => None,
-            Some(taken) => {
-                Some(journal.beside(|| self.publish_before_revert(workspace, taken, turn, request, ctx))?)
-            }
+            Some(taken) => Some(journal.beside(|| {
+                self.publish_before(workspace, taken, &turn.from, request.git, request.paths.as_deref(), ctx)
+            })?),
         };
         let job = Job {
             kind: RestoreKind::Revert,
@@ -212,30 +212,6 @@ impl Inner {
             "allow it (`allowReplacedRoot`, --allow-replaced-root) if it holds the same project",
         )
         .at(&workspace.path))
-    }
-
-    /// Publishes the checkpoint that undoes the revert.
-    fn publish_before_revert(
-        &self,
-        workspace: &Workspace,
-        taken: Taken<'_>,
-        turn: &Turn,
-        request: &RevertRequest,
-        ctx: &Context,
-    ) -> Result<CheckpointId> {
-        let paths = request.paths.as_ref();
-        let purpose = Purpose {
-            plan_id: &turn.from.parsed.plan_id,
-            phase: Phase::PreRollback,
-            metadata: BTreeMap::new(),
-            label: None,
-            rollback_of: Some(RollbackOf {
-                target: turn.from.record.id.clone(),
-                git_exact: request.git == GitMode::Exact,
-                paths: paths.map(|p| p.iter().map(|p| LossyPath::new(p.as_bytes())).collect()),
-            }),
-        };
-        Ok(self.publish(workspace, taken, purpose, End::Before(ctx))?.parsed.id)
     }
 }
 
@@ -304,8 +280,4 @@ fn joined(mut all: Vec<Uncovered>, more: Vec<Uncovered>) -> Vec<Uncovered> {
     all.sort();
     all.dedup_by(|a, b| a.path == b.path && a.reason == b.reason);
     all
-}
-
-fn duplicate(fd: &OwnedFd) -> Result<OwnedFd> {
-    fd.try_clone().map_err(|e| Error::io("duplicating the root's descriptor", e))
 }

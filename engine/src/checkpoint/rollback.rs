@@ -203,9 +203,9 @@ impl Inner {
         let journal = self.prepare_journal(&plan, !request.safety, taken.as_ref())?;
         let undo = match taken {
             None => None,
-            Some(taken) => {
-                Some(journal.beside(|| self.publish_before(workspace, taken, then, request, ctx))?)
-            }
+            Some(taken) => Some(journal.beside(|| {
+                self.publish_before(workspace, taken, then, request.git, request.paths.as_deref(), ctx)
+            })?),
         };
         let job = Job {
             kind,
@@ -268,16 +268,16 @@ impl Inner {
         .at(&workspace.path))
     }
 
-    /// Publishes the checkpoint that undoes the rollback.
-    fn publish_before(
+    /// Publishes the checkpoint that undoes a rollback or a revert to `then`.
+    pub(super) fn publish_before(
         &self,
         workspace: &Workspace,
         taken: Taken<'_>,
         then: &Published,
-        request: &RollbackRequest,
+        git: GitMode,
+        paths: Option<&[RelPath]>,
         ctx: &Context,
     ) -> Result<CheckpointId> {
-        let paths = request.paths.as_ref();
         let purpose = Purpose {
             plan_id: &then.parsed.plan_id,
             phase: Phase::PreRollback,
@@ -285,7 +285,7 @@ impl Inner {
             label: None,
             rollback_of: Some(RollbackOf {
                 target: then.record.id.clone(),
-                git_exact: request.git == GitMode::Exact,
+                git_exact: git == GitMode::Exact,
                 paths: paths.map(|p| p.iter().map(|p| LossyPath::new(p.as_bytes())).collect()),
             }),
         };
@@ -361,6 +361,10 @@ fn take_over(report: &mut RollbackReport, recovered: Recovered, request: &Rollba
     report.recovered = Some(Box::new(first));
 }
 
-fn duplicate(fd: &OwnedFd) -> Result<OwnedFd> {
+/// A second descriptor of a root.
+///
+/// # Errors
+/// The system's error.
+pub(super) fn duplicate(fd: &OwnedFd) -> Result<OwnedFd> {
     fd.try_clone().map_err(|e| Error::io("duplicating the root's descriptor", e))
 }

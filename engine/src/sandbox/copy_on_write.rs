@@ -51,7 +51,11 @@ impl CopyOnWriteSandbox {
         let chosen = locations::choose(&resource, store, options.mechanism, options.location.as_deref())?;
         let registry = Registry::of(manager);
         refuse_inside_sandbox(&registry, &chosen.base)?;
-        let record = planned(manager, options, &resource, &chosen, detached_until)?;
+        // Nobody can guess the name, and no two are the same (S9).
+        let name = manager.fresh_id()?.to_string();
+        let strategy = StrategyName::CopyOnWrite;
+        let planned = planned(manager, options, &resource, &chosen, detached_until, strategy, &name)?;
+        let record = Record { mechanism: Some(chosen.mechanism), ..planned };
         let (place, lease) = registry.register(&record, ctx)?;
         let lock = place.lock_patiently(ctx)?;
         let making = Making { manager, place: &place, options, chosen: &chosen };
@@ -90,20 +94,22 @@ pub(super) fn refuse_inside_sandbox(registry: &Registry, base: &Path) -> Result<
     Ok(())
 }
 
-fn planned(
+/// The record of a sandbox that is to be made in a directory called `name`.
+pub(super) fn planned(
     manager: &Manager,
     options: &SandboxOptions,
     resource: &Path,
     chosen: &Chosen,
     detached_until: Option<Millis>,
+    strategy: StrategyName,
+    name: &str,
 ) -> Result<Record> {
-    // Nobody can guess the name, and no two are the same (S9).
-    let holder = chosen.base.join(manager.fresh_id()?.to_string());
+    let holder = chosen.base.join(name);
     let path = holder.join(resource.file_name().unwrap_or_else(|| std::ffi::OsStr::new("workspace")));
     Ok(Record {
         id: manager.id_at(&path)?,
-        strategy: StrategyName::CopyOnWrite,
-        mechanism: Some(chosen.mechanism),
+        strategy,
+        mechanism: None,
         plan_id: options.plan_id.clone(),
         resource: resource.to_owned(),
         path,

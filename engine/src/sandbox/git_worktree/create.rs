@@ -9,16 +9,16 @@ use super::index::PrivateIndex;
 use super::registration::{Registered, branch_name};
 use super::repository::Repository;
 use super::{GitInfo, GitWorktreeSandbox, files, seeds};
-use crate::checkpoint::baseline::{BASELINE_LABEL, wall_clock};
+use crate::checkpoint::baseline::BASELINE_LABEL;
 use crate::checkpoint::{CreateRequest, Manager};
 use crate::context::Context;
 use crate::error::{Code, Error, Result};
 use crate::restore::Root;
-use crate::sandbox::copy_on_write::{make_root, refuse_inside_sandbox};
-use crate::sandbox::locations::{self, Chosen};
+use crate::sandbox::copy_on_write::{make_root, planned, refuse_inside_sandbox};
+use crate::sandbox::locations;
 use crate::sandbox::names::{MechanismChoice, StrategyName};
 use crate::sandbox::options::SandboxOptions;
-use crate::sandbox::record::{CopiedRecord, Record};
+use crate::sandbox::record::Record;
 use crate::sandbox::registry::{Place, Registry};
 use crate::sandbox::removal::{plan_of, remove_files};
 use crate::store::{Durability, FileLock};
@@ -58,7 +58,10 @@ impl GitWorktreeSandbox {
         let chosen = locations::choose(&resource, store, MechanismChoice::Copy, options.location.as_deref())?;
         let registry = Registry::of(manager);
         refuse_inside_sandbox(&registry, &chosen.base)?;
-        let record = planned(manager, options, &resource, &chosen, detached_until, &registered)?;
+        let strategy = StrategyName::GitWorktree;
+        let mut record =
+            planned(manager, options, &resource, &chosen, detached_until, strategy, &registered.name)?;
+        registered.put(&mut record.extra);
         let (place, lease) = registry.register(&record, ctx)?;
         let lock = place.lock_patiently(ctx)?;
         let making = Making { manager, place: &place, options, base: &chosen.base, repository, registered };
@@ -75,37 +78,6 @@ impl GitWorktreeSandbox {
             }
         }
     }
-}
-
-fn planned(
-    manager: &Manager,
-    options: &SandboxOptions,
-    resource: &Path,
-    chosen: &Chosen,
-    detached_until: Option<Millis>,
-    registered: &Registered,
-) -> Result<Record> {
-    let holder = chosen.base.join(&registered.name);
-    let path = holder.join(resource.file_name().unwrap_or_else(|| std::ffi::OsStr::new("workspace")));
-    let mut extra = std::collections::BTreeMap::new();
-    registered.put(&mut extra);
-    Ok(Record {
-        id: manager.id_at(&path)?,
-        strategy: StrategyName::GitWorktree,
-        mechanism: None,
-        plan_id: options.plan_id.clone(),
-        resource: resource.to_owned(),
-        path,
-        holder: Some(holder),
-        own_base: chosen.own,
-        status: SandboxStatus::Pending,
-        baseline: None,
-        detached_until,
-        created_at: wall_clock(),
-        absolute_links: Vec::new(),
-        copied: CopiedRecord::default(),
-        extra,
-    })
 }
 
 struct Making<'a> {
