@@ -137,6 +137,7 @@ impl Sandboxes {
     /// # Errors
     /// When the registry cannot be read, `ABORTED`, `TIMED_OUT`. What concerns one sandbox is in the report.
     pub fn cleanup_abandoned(&self, ctx: &Context) -> Result<AbandonedReport> {
+        self.take_up_together_first(ctx);
         let registry = Registry::of(&self.manager);
         let mut report = AbandonedReport::default();
         for id in registry.ids()? {

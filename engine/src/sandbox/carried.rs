@@ -158,6 +158,8 @@ pub(super) fn take_up(at: &mut Locked<'_>, ctx: &Context) -> Result<()> {
 struct Committer<'a, 'l> {
     at: &'a mut Locked<'l>,
     options: &'a CommitOptions,
+    /// Nothing is to be written.
+    only_looks: bool,
     conflicts: Vec<Conflict>,
     held: Vec<HeldBack>,
 }
@@ -166,7 +168,7 @@ impl Decide for Committer<'_, '_> {
     fn decide(&mut self, look: &Look<'_>) -> Result<Option<Decided>> {
         let Decision { decided, conflicts, held } = three_way::decide(look, self.options)?;
         (self.conflicts, self.held) = (conflicts, held);
-        Ok(decided)
+        Ok(decided.filter(|_| !self.only_looks))
     }
 
     fn published(&mut self, made: &Made) -> Result<()> {
@@ -174,8 +176,8 @@ impl Decide for Committer<'_, '_> {
     }
 }
 
-/// Commits a copy (S6).
-pub(super) fn commit(handle: &Handle, options: &CommitOptions, ctx: &Context) -> Result<CommitReport> {
+/// Options that only another strategy has.
+fn refuse_foreign(handle: &Handle, options: &CommitOptions) -> Result<()> {
     for (is_given, option) in
         [(options.merge != MergeMode::Merge, "merge"), (options.message.is_some(), "message")]
     {
@@ -187,6 +189,31 @@ pub(super) fn commit(handle: &Handle, options: &CommitOptions, ctx: &Context) ->
             ));
         }
     }
+    Ok(())
+}
+
+/// What a commit would meet: as a commit up to the decision.
+pub(super) fn foresee(handle: &Handle, options: &CommitOptions, ctx: &Context) -> Result<CommitReport> {
+    refuse_foreign(handle, options)?;
+    let mut at = handle.locked(ctx)?;
+    at.record()?;
+    take_up(&mut at, ctx)?;
+    at.use_()?;
+    at.check(SandboxStatus::Committed)?;
+    let baseline = at.baseline()?;
+    let plan_id = plan_of(handle.plan_id())?;
+    let request =
+        CommitRequest { resource: handle.resource(), sandbox: handle.path(), baseline, plan_id: &plan_id };
+    let mut committer =
+        Committer { at: &mut at, options, only_looks: true, conflicts: Vec::new(), held: Vec::new() };
+    handle.manager().commit_back(&request, &mut committer, ctx)?;
+    let Committer { conflicts, held, .. } = committer;
+    Ok(CommitReport { conflicts, held_back: held, ..CommitReport::default() })
+}
+
+/// Commits a copy (S6).
+pub(super) fn commit(handle: &Handle, options: &CommitOptions, ctx: &Context) -> Result<CommitReport> {
+    refuse_foreign(handle, options)?;
     let seen = handle.place().read()?.as_ref().map(count);
     let mut at = handle.locked(ctx)?;
     if at.record().ok().map(count) != seen {
@@ -204,7 +231,8 @@ pub(super) fn commit(handle: &Handle, options: &CommitOptions, ctx: &Context) ->
     let plan_id = plan_of(handle.plan_id())?;
     let request =
         CommitRequest { resource: handle.resource(), sandbox: handle.path(), baseline, plan_id: &plan_id };
-    let mut committer = Committer { at: &mut at, options, conflicts: Vec::new(), held: Vec::new() };
+    let mut committer =
+        Committer { at: &mut at, options, only_looks: false, conflicts: Vec::new(), held: Vec::new() };
     let outcome = handle.manager().commit_back(&request, &mut committer, ctx);
     let Committer { conflicts, held, .. } = committer;
     let mut report = CommitReport { conflicts, held_back: held, ..CommitReport::default() };

@@ -2,39 +2,56 @@
 
 use std::sync::Arc;
 
-use turnback_core::{PlanId, SandboxStatus};
+use turnback_core::{PlanId, SandboxId, SandboxStatus};
 
-use super::commit::{CommitOptions, CommitReport};
+use super::commit::{CommitOptions, CommitReport, OnCommitConflict};
 use super::names::StrategyName;
 use super::plans::SandboxManager;
 use super::strategy::Sandbox;
+use super::together::{TakenBack, Together, take_back};
 use crate::context::Context;
 use crate::error::{Code, Error, Result};
 
 impl SandboxManager {
-    /// Commits all sandboxes of a plan, in the order of their resources. When one has conflicts or fails, those that were committed
-    /// before it are taken back, and nothing is committed: with conflicts the reports say so, all with `committed: false`; those that it
-    /// did not come to are empty.
+    /// Commits all sandboxes of a plan, in the order of their resources, or none of them. The conflicts of all are looked for before the
+    /// first one is written. When one fails or has a conflict after all, those that were committed before it are taken back. With
+    /// conflicts the reports say so, all with `committed: false`.
+    ///
+    /// A process that dies in the middle leaves a note of it: the next call of any process that makes, finds, commits or cleans up
+    /// sandboxes in the store takes back what was committed. The work stays in the sandboxes.
     ///
     /// # Errors
     /// `NOT_UNDOABLE` before anything is written when one of several is of strategy `none`, whose writes cannot be taken back. The error
-    /// of the one that failed; its detail `undone` names the sandboxes that were taken back, `notUndone` those whose resource has been
-    /// changed since and that stay committed. `CONFLICT` with that detail when one had conflicts and another one cannot be taken back.
+    /// of the one that failed; its detail `undone` names the sandboxes that were taken back, `notUndone` those that stay committed, because
+    /// their resource has been changed since. `CONFLICT` with that detail when one had conflicts and another one cannot be taken back,
+    /// also for an earlier call that was cut short.
     pub fn commit_all(
         &self,
         plan_id: &PlanId,
         options: &CommitOptions,
         ctx: &Context,
     ) -> Result<Vec<CommitReport>> {
+        let earlier = self.sandboxes.take_up_together(ctx)?;
+        if !earlier.stay.is_empty() || !earlier.failed.is_empty() {
+            return Err(names_of(stays("an earlier commit of a plan was cut short"), &earlier));
+        }
         let mut all = Vec::new();
         for sandbox in self.of_plan(plan_id) {
             if sandbox.handle().status()? != SandboxStatus::CleanedUp {
                 all.push(sandbox);
             }
         }
+        if let [one] = all.as_slice() {
+            return Ok(vec![one.commit(options, ctx)?]);
+        }
         refuse_in_place(&all)?;
+        let foreseen = all.iter().map(|sandbox| sandbox.foresee(options, ctx)).collect::<Result<Vec<_>>>()?;
+        if options.on_conflict == OnCommitConflict::Fail && foreseen.iter().any(|r| !r.conflicts.is_empty()) {
+            return Ok(foreseen);
+        }
+        let together = Together::begin(&self.sandboxes.manager, &all, ctx)?;
         let mut reports: Vec<CommitReport> = Vec::new();
-        for sandbox in &all {
+        for (nth, sandbox) in all.iter().enumerate() {
             let failed = match sandbox.commit(options, ctx) {
                 Ok(report) if report.committed => {
                     reports.push(report);
@@ -42,25 +59,56 @@ impl SandboxManager {
                 }
                 other => other,
             };
-            let (undone, left) = undo(&all, &mut reports, ctx);
-            let named = |error: Error| {
-                let error = error.with_detail("undone", undone.join("\n"));
-                if left.is_empty() { error } else { error.with_detail("notUndone", left.join("\n")) }
-            };
-            let conflicting = failed.map_err(&named)?;
-            if !left.is_empty() {
-                return Err(named(Error::new(
-                    Code::Conflict,
-                    "a sandbox of the plan has conflicts, and the commit of another one cannot be taken back",
-                    "settle it in the resources that `notUndone` names",
-                )));
+            let wrote =
+                |report: &CommitReport| report.pre_apply_checkpoint_id.is_some() || report.commit.is_some();
+            let mut committed: Vec<_> =
+                all.iter().zip(&reports).filter(|(_, report)| wrote(report)).map(|(s, _)| s).collect();
+            if failed.as_ref().is_err_and(is_pending) {
+                // It would be finished by the next call.
+                committed.push(&all[nth]);
             }
+            let done = take_back(committed.into_iter());
+            if done.failed.is_empty() {
+                together.end()?;
+            }
+            let mut conflicting = failed.map_err(|error| names_of(error, &done))?;
+            if !done.stay.is_empty() || !done.failed.is_empty() {
+                return Err(names_of(stays("a sandbox of the plan has conflicts"), &done));
+            }
+            for report in &mut reports {
+                *report = CommitReport {
+                    held_back: std::mem::take(&mut report.held_back),
+                    ..CommitReport::default()
+                };
+            }
+            conflicting.committed = false;
             reports.push(conflicting);
             reports.resize(all.len(), CommitReport::default());
             return Ok(reports);
         }
+        together.end()?;
         Ok(reports)
     }
+}
+
+fn is_pending(error: &Error) -> bool {
+    error.details().iter().any(|(name, _)| *name == "pending")
+}
+
+fn stays(why: &str) -> Error {
+    Error::new(
+        Code::Conflict,
+        format!("{why}, and the commit of another one cannot be taken back"),
+        "settle it in the resources of the sandboxes that `notUndone` names, and commit again",
+    )
+}
+
+/// Adds which sandboxes were taken back, and which were not.
+fn names_of(error: Error, done: &TakenBack) -> Error {
+    let named = |ids: &[SandboxId]| ids.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n");
+    let error = error.with_detail("undone", named(&done.undone));
+    let left = [done.stay.as_slice(), done.failed.as_slice()].concat();
+    if left.is_empty() { error } else { error.with_detail("notUndone", named(&left)) }
 }
 
 /// What cannot be taken back is said before anything is written.
@@ -75,26 +123,4 @@ fn refuse_in_place(all: &[Arc<dyn Sandbox>]) -> Result<()> {
         .at(sandbox.handle().resource())),
         _ => Ok(()),
     }
-}
-
-/// Takes back what was written, the last one first: the ids of those that are as before, and of those that are not.
-fn undo(all: &[Arc<dyn Sandbox>], reports: &mut [CommitReport], ctx: &Context) -> (Vec<String>, Vec<String>) {
-    let (mut undone, mut left) = (Vec::new(), Vec::new());
-    for (sandbox, report) in all.iter().zip(reports).rev() {
-        let id = sandbox.handle().id().to_string();
-        let wrote = report.pre_apply_checkpoint_id.is_some() || report.commit.is_some();
-        match if wrote { sandbox.undo_commit(ctx).map(|undone| undone.restored) } else { Ok(true) } {
-            Ok(true) => {
-                undone.push(id);
-                report.committed = false;
-                report.changes.clear();
-            }
-            Ok(false) => left.push(id),
-            Err(error) => {
-                tracing::warn!(%error, %id, "a commit cannot be taken back");
-                left.push(id);
-            }
-        }
-    }
-    (undone, left)
 }

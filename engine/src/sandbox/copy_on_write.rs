@@ -222,6 +222,10 @@ impl Sandbox for CopyOnWriteSandbox {
         carried::commit(&self.handle, options, ctx)
     }
 
+    fn foresee(&self, options: &CommitOptions, ctx: &Context) -> Result<CommitReport> {
+        carried::foresee(&self.handle, options, ctx)
+    }
+
     fn undo_commit(&self, ctx: &Context) -> Result<RollbackReport> {
         carried::undo(&self.handle, ctx)
     }

@@ -26,6 +26,7 @@ mod removal;
 mod sandboxes;
 mod strategy;
 mod three_way;
+mod together;
 
 pub use abandoned::{AbandonedReport, Kept, SandboxAbout, SandboxInfo};
 pub use commit::{CommitOptions, CommitReport, HeldBack, HoldReason, MergeMode, OnCommitConflict};

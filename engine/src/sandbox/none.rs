@@ -98,6 +98,10 @@ impl Sandbox for NoSandbox {
         Ok(CommitReport { committed: true, ..CommitReport::default() })
     }
 
+    fn foresee(&self, _options: &CommitOptions, _ctx: &Context) -> Result<CommitReport> {
+        Ok(CommitReport::default())
+    }
+
     fn undo_commit(&self, _ctx: &Context) -> Result<RollbackReport> {
         Err(no_baseline(StrategyName::None))
     }

@@ -21,7 +21,7 @@ type Cell = Arc<Mutex<Option<Arc<dyn Sandbox>>>>;
 /// Holds the sandboxes of plans for this process.
 #[derive(Debug)]
 pub struct SandboxManager {
-    sandboxes: Sandboxes,
+    pub(super) sandboxes: Sandboxes,
     cells: Mutex<BTreeMap<Key, Cell>>,
 }
 

@@ -53,6 +53,8 @@ impl Sandboxes {
                 format!("leave them out, or use the strategy `{}`", StrategyName::GitWorktree),
             ));
         }
+        // A resource that has half of what belongs together is no state to begin with.
+        self.take_up_together_first(ctx);
         match options.strategy {
             StrategyName::None => Ok(Arc::new(NoSandbox::create(&self.manager, options, until, ctx)?)),
             StrategyName::CopyOnWrite => {
@@ -69,6 +71,12 @@ impl Sandboxes {
     /// # Errors
     /// `NOT_FOUND`, `CORRUPT` for a damaged record, `BUSY`, `IO`.
     pub fn attach(&self, id: &SandboxId, ctx: &Context) -> Result<Arc<dyn Sandbox>> {
+        self.take_up_together_first(ctx);
+        self.attach_alone(id, ctx)
+    }
+
+    /// As [`Sandboxes::attach`], for whoever is taking up the others.
+    pub(super) fn attach_alone(&self, id: &SandboxId, ctx: &Context) -> Result<Arc<dyn Sandbox>> {
         let missing = || {
             Error::new(
                 Code::NotFound,

@@ -70,6 +70,14 @@ pub trait Sandbox: Debug + Send + Sync {
         Err(no_commits(self.handle()))
     }
 
+    /// What a commit would meet now: the conflicts, and what it would hold back. Writes nothing; the resource may change until then.
+    ///
+    /// # Errors
+    /// Those of [`Sandbox::commit`].
+    fn foresee(&self, _options: &CommitOptions, _ctx: &Context) -> Result<CommitReport> {
+        Err(no_commits(self.handle()))
+    }
+
     /// Takes the last commit back: its paths in the resource become what they were, and later edits elsewhere stay (S3). The sandbox's
     /// own files stay too, and count as uncommitted again. With conflicts nothing is written.
     ///

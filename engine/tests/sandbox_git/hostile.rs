@@ -410,6 +410,30 @@ fn a_repository_of_another_user_is_refused() {
     eprintln!("| 97 another user's repository | refused | refused: {} |", error.code().as_str());
 }
 
+/// A log is appended to where there is one: through a link that would be any file of the host's.
+#[test]
+fn a_log_that_is_a_link_is_not_followed() {
+    let ground = Ground::new();
+    let victim = ground.dir().join("victim");
+    for name in ["HEAD", "refs/heads/main"] {
+        fs::write(&victim, "untouched").unwrap();
+        let log = ground.at(&format!(".git/logs/{name}"));
+        fs::remove_file(&log).unwrap();
+        std::os::unix::fs::symlink(&victim, &log).unwrap();
+    }
+    ground.git(&["commit", "-q", "--allow-empty", "-m", "x"]);
+    let stock = fs::read_to_string(&victim).unwrap();
+    let is_followed = stock.len() > "untouched".len();
+    fs::write(&victim, "untouched").unwrap();
+    let sandbox = ground.create();
+    write(sandbox.handle().path(), "new", "n");
+    assert!(sandbox.commit(&CommitOptions::default(), &ctx()).unwrap().committed);
+    assert_eq!(ground.read("new"), "n");
+    assert_eq!(fs::read_to_string(&victim).unwrap(), "untouched");
+    let stock = if is_followed { "appends to the file" } else { "does not follow it" };
+    eprintln!("| a log of refs that is a link | {stock} | not followed, the commit is made |");
+}
+
 /// Files that would hold a reader up: named pipes where git has files.
 #[test]
 fn nothing_waits_for_a_named_pipe() {

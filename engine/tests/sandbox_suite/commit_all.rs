@@ -3,13 +3,14 @@
 use std::fs;
 use std::sync::Arc;
 
-use turnback_core::PlanId;
-use turnback_core::SandboxStatus::{Committed, RolledBack};
-use turnback_engine::sandbox::{CommitOptions, StrategyName};
+use turnback_core::SandboxStatus::{Active, Committed, RolledBack};
+use turnback_core::{Phase, PlanId};
+use turnback_engine::sandbox::{CommitOptions, OnCommitConflict, StrategyName};
 use turnback_engine::{Code, Sandbox, SandboxManager, SandboxOptions};
 
 use crate::commit::{conflicts, put};
 use crate::common::picture::{Tree, same};
+use crate::common::process::{Mount, skip};
 use crate::place::{Place, ctx};
 
 fn plan() -> PlanId {
@@ -48,42 +49,98 @@ fn all_of_them() {
     assert!(all.iter().all(|sandbox| sandbox.handle().status().unwrap() == Committed));
 }
 
-/// One has a conflict: those before it are taken back.
+/// All conflicts are found before anything is written.
 #[test]
 fn or_none_of_them() {
     let place = Place::here();
     let plans = SandboxManager::new(&place.manager);
     let all = three(&place, &plans);
-    fs::write(place.dir().join("b/f"), "host").unwrap();
+    for name in ["b", "c"] {
+        fs::write(place.dir().join(name).join("f"), "host").unwrap();
+    }
     let before = ["a", "b", "c"].map(|name| Tree::of(&place.dir().join(name)));
     let reports = plans.commit_all(&plan(), &CommitOptions::default(), &ctx()).unwrap();
     assert!(
         reports.len() == 3 && reports.iter().all(|report| !report.committed && report.changes.is_empty())
     );
-    assert_eq!(conflicts(&reports[1]), ["f"]);
+    assert_eq!(conflicts(&reports[0]), Vec::<String>::new());
+    assert_eq!([conflicts(&reports[1]), conflicts(&reports[2])], [["f"], ["f"]]);
     for (name, before) in ["a", "b", "c"].iter().zip(before) {
         same(&Tree::of(&place.dir().join(name)), &before);
     }
-    assert_eq!(all[0].handle().status().unwrap(), RolledBack);
-    // The work is there, and goes through when the conflict is settled.
-    fs::write(place.dir().join("b/f"), "1").unwrap();
+    // Not even for a moment: nothing was committed that had to be taken back.
+    assert!(all.iter().all(|sandbox| sandbox.handle().status().unwrap() == Active));
+    let phases: Vec<_> =
+        place.manager.list(None).unwrap().checkpoints.iter().map(|c| c.checkpoint.phase).collect();
+    assert!(!phases.contains(&Phase::PreApply), "{phases:?}");
+    // The work is there, and goes through when the conflicts are settled.
+    for name in ["b", "c"] {
+        fs::write(place.dir().join(name).join("f"), "1").unwrap();
+    }
     assert!(
         plans.commit_all(&plan(), &CommitOptions::default(), &ctx()).unwrap().iter().all(|r| r.committed)
     );
     assert_eq!(["a", "b", "c"].map(|name| read(&place, name)), ["2", "2", "2"]);
 }
 
+/// With a side to take there is nothing to stop for.
 #[test]
-fn a_failure_takes_the_others_back() {
+fn conflicts_that_are_decided_stop_nothing() {
     let place = Place::here();
     let plans = SandboxManager::new(&place.manager);
-    let all = three(&place, &plans);
+    three(&place, &plans);
+    fs::write(place.dir().join("b/f"), "host").unwrap();
+    let options = CommitOptions { on_conflict: OnCommitConflict::Theirs, ..CommitOptions::default() };
+    let reports = plans.commit_all(&plan(), &options, &ctx()).unwrap();
+    assert!(reports.iter().all(|report| report.committed));
+    assert_eq!(["a", "b", "c"].map(|name| read(&place, name)), ["2", "host", "2"]);
+}
+
+#[test]
+fn what_is_missing_is_found_before_anything_is_written() {
+    let place = Place::here();
+    let plans = SandboxManager::new(&place.manager);
+    three(&place, &plans);
     fs::remove_dir_all(place.dir().join("c")).unwrap();
     let error = plans.commit_all(&plan(), &CommitOptions::default(), &ctx()).unwrap_err();
     assert_eq!(error.code(), Code::NotFound);
-    let undone = error.details().iter().find(|(name, _)| *name == "undone").unwrap().1.clone();
-    assert_eq!(undone, format!("{}\n{}", all[1].handle().id(), all[0].handle().id()));
     assert_eq!(["a", "b"].map(|name| read(&place, name)), ["1", "1"]);
+    let listed = place.manager.list(None).unwrap().checkpoints;
+    assert!(listed.iter().all(|c| c.checkpoint.phase != Phase::PreApply));
+}
+
+/// What only the writing itself shows, here a file system without room, takes those before it back.
+#[test]
+fn a_failure_takes_the_others_back() {
+    if !crate::common::place::is_root() {
+        return skip("only root mounts (a full file system)");
+    }
+    let place = Place::here();
+    let plans = SandboxManager::new(&place.manager);
+    let (a, b) = (
+        one(&place, &plans, "a", StrategyName::CopyOnWrite),
+        one(&place, &plans, "b", StrategyName::CopyOnWrite),
+    );
+    let full = place.dir().join("c");
+    fs::create_dir(&full).unwrap();
+    let Some(_mount) = Mount::new(&["-t", "tmpfs", "-o", "size=64k,mode=700", "tmpfs"], &full) else {
+        return skip("tmpfs cannot be mounted here (a full file system)");
+    };
+    fs::write(full.join("f"), "1").unwrap();
+    let sandbox = plans.get_or_create(&plan(), &SandboxOptions::new(&full), &ctx()).unwrap();
+    put(&sandbox, "large", "x".repeat(1 << 20));
+    let error = plans.commit_all(&plan(), &CommitOptions::default(), &ctx()).unwrap_err();
+    assert_eq!(error.code(), Code::DiskFull, "{error}");
+    let undone = error.details().iter().find(|(name, _)| *name == "undone").unwrap().1.clone();
+    assert_eq!(undone, format!("{}\n{}", b.handle().id(), a.handle().id()), "the last one first");
+    assert_eq!(["a", "b", "c"].map(|name| read(&place, name)), ["1", "1", "1"]);
+    assert_eq!(a.handle().status().unwrap(), RolledBack);
+    assert!(!place.dir().join("store/together").read_dir().unwrap().any(|_| true), "a note is left");
+    // The work is still there.
+    fs::remove_file(sandbox.handle().path().join("large")).unwrap();
+    let reports = plans.commit_all(&plan(), &CommitOptions::default(), &ctx()).unwrap();
+    assert!(reports.iter().all(|report| report.committed));
+    assert_eq!(["a", "b"].map(|name| read(&place, name)), ["2", "2"]);
 }
 
 /// What cannot be undone is said before anything is written.

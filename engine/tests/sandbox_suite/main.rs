@@ -13,6 +13,7 @@ mod common;
 
 mod commit;
 mod commit_all;
+mod commit_all_killed;
 mod commit_killed;
 mod commit_model;
 mod contract;

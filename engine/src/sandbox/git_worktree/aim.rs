@@ -35,6 +35,10 @@ pub(super) struct CommitAim<'a> {
     pub(super) old: CheckpointId,
     /// Found on the way.
     pub(super) own: Option<Own>,
+    /// Nothing is to be written but objects that nothing names.
+    pub(super) only_looks: bool,
+    /// What is needed to take the commit before this one back.
+    pub(super) earlier: Option<Undo>,
 }
 
 /// The commit on the sandbox's own branch.
@@ -210,22 +214,31 @@ impl CommitAim<'_> {
         is_branch_only: bool,
     ) -> Then {
         let held: Vec<RelPath> = self.changed.held.iter().map(|held| held.path.clone()).collect();
+        let undo = Undo {
+            head,
+            is_branch_only,
+            from: text(from),
+            to: text(to),
+            checkpoints: None,
+            own: self.own.map(|own| (text(own.from), own.commit.to_string())),
+            baseline: self.old.to_string(),
+            base: text(registered.base),
+            held: listed(&registered.held),
+        };
+        let moves_nothing = self.changed.items.is_empty()
+            && from == to
+            && self.own.is_none_or(|own| own.from == Some(own.commit));
+        let undo = match &self.earlier {
+            // A commit of nothing: what the last one brought can still be taken back.
+            Some(earlier) if moves_nothing && earlier.is_branch_only == is_branch_only => earlier.clone(),
+            _ => undo,
+        };
         Then {
             is_undo: false,
             baseline: self.now.to_string(),
             base: text(self.own.map(|own| own.commit).or(registered.base)),
             held: listed(&held),
-            undo: Some(Undo {
-                head,
-                is_branch_only,
-                from: text(from),
-                to: text(to),
-                checkpoints: None,
-                own: self.own.map(|own| (text(own.from), own.commit.to_string())),
-                baseline: self.old.to_string(),
-                base: text(registered.base),
-                held: listed(&registered.held),
-            }),
+            undo: Some(undo),
         }
     }
 

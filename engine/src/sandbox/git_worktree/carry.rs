@@ -31,7 +31,13 @@ pub(super) fn take_up(at: &mut Locked<'_>, ctx: &Context) -> Result<()> {
 }
 
 impl GitWorktreeSandbox {
-    pub(super) fn commit_now(&self, options: &CommitOptions, ctx: &Context) -> Result<CommitReport> {
+    /// Commits; or only looks what a commit would meet.
+    pub(super) fn commit_now(
+        &self,
+        options: &CommitOptions,
+        only_looks: bool,
+        ctx: &Context,
+    ) -> Result<CommitReport> {
         if options.allow_git {
             return Err(Error::new(
                 Code::InvalidArgument,
@@ -58,7 +64,7 @@ impl GitWorktreeSandbox {
         request.label = Some(BASELINE_LABEL.to_owned());
         let now = scene.manager.create_before(self.handle.path(), request, ctx)?.checkpoint_id;
         scene.manager.set_pinned(now, true)?;
-        let done = self.commit_checkpoint(&mut at, &scene, options, old, now);
+        let done = self.commit_checkpoint(&mut at, &scene, options, only_looks, (old, now));
         let is_used = at.record().is_ok_and(|record| record.baseline == Some(now) || is_pending(record));
         if !is_used && let Err(error) = scene.manager.delete(now) {
             tracing::warn!(%error, "the checkpoint of a commit that was not made stays until the sandbox goes");
@@ -71,8 +77,8 @@ impl GitWorktreeSandbox {
         at: &mut Locked<'_>,
         scene: &Scene<'_>,
         options: &CommitOptions,
-        old: CheckpointId,
-        now: CheckpointId,
+        only_looks: bool,
+        (old, now): (CheckpointId, CheckpointId),
     ) -> Result<CommitReport> {
         let all = scene.manager.diff(old, DiffTo::Checkpoint(now), scene.ctx)?;
         let sandbox = Root::open(self.handle.path())?;
@@ -96,6 +102,8 @@ impl GitWorktreeSandbox {
             now,
             old,
             own: None,
+            only_looks: false,
+            earlier: Undo::of(at.record()?)?,
         };
         let mut report = CommitReport {
             committed: true,
@@ -103,6 +111,19 @@ impl GitWorktreeSandbox {
             held_back: changed.held.clone(),
             ..CommitReport::default()
         };
+        if only_looks {
+            report.committed = false;
+            report.branch = None;
+            if options.merge == MergeMode::Merge {
+                aim.only_looks = true;
+                if let Moved::Conflicts(conflicts) =
+                    move_head(at, scene, Aim::Commit(aim), options.on_conflict)?
+                {
+                    report.conflicts = conflicts;
+                }
+            }
+            return Ok(report);
+        }
         if options.merge == MergeMode::Branch {
             report.commit = commit_to_branch(at, scene, &mut aim)?;
         } else {
@@ -204,7 +225,18 @@ fn new_aim<'a>(
     now: CheckpointId,
     old: CheckpointId,
 ) -> CommitAim<'a> {
-    CommitAim { changed, message, author: &scene.author, texts: false, now, old, own: None }
+    let (texts, only_looks) = (false, false);
+    CommitAim {
+        changed,
+        message,
+        author: &scene.author,
+        texts,
+        now,
+        old,
+        own: None,
+        only_looks,
+        earlier: None,
+    }
 }
 
 fn is_pending(record: &crate::sandbox::record::Record) -> bool {

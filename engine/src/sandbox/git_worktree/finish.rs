@@ -176,7 +176,16 @@ impl Finishing<'_> {
     /// Checkpoints that nothing needs any more; what cannot be deleted now goes with the sandbox.
     fn forget_old(&self, record: &Record, work: &Work) {
         let forget = || -> Result<()> {
-            if let Some(undo) = Undo::of(record)? {
+            let earlier = Undo::of(record)?;
+            if !work.then.is_undo && earlier.is_some() && earlier == work.then.undo {
+                // It is still what can be taken back; only the baseline in between goes.
+                let between = record.baseline.map(|id| id.to_string());
+                return match between.filter(|id| *id != work.then.baseline) {
+                    Some(between) => delete(self.manager, &between),
+                    None => Ok(()),
+                };
+            }
+            if let Some(undo) = earlier {
                 if let Some((before, after)) = pending::ids(undo.checkpoints.as_ref())? {
                     self.manager.set_pinned(before, false)?;
                     self.manager.delete(after)?;

@@ -85,7 +85,11 @@ impl Sandbox for GitWorktreeSandbox {
     }
 
     fn commit(&self, options: &CommitOptions, ctx: &Context) -> Result<CommitReport> {
-        self.commit_now(options, ctx)
+        self.commit_now(options, false, ctx)
+    }
+
+    fn foresee(&self, options: &CommitOptions, ctx: &Context) -> Result<CommitReport> {
+        self.commit_now(options, true, ctx)
     }
 
     fn undo_commit(&self, ctx: &Context) -> Result<RollbackReport> {

@@ -79,6 +79,9 @@ impl Decide for Mover<'_, '_> {
         }
         self.conflicts = goal.conflicts.values().cloned().collect();
         self.repository.refuse_locked(&head)?;
+        if matches!(&self.aim, Aim::Commit(aim) if aim.only_looks) {
+            return Ok(None);
+        }
         let reached = self.aim.reach(self.repository, &goal, tip, self.author)?;
         let not_there: Vec<RelPath> = changed(&goal.from, &goal.tree)
             .map(|(path, ..)| path.clone())
