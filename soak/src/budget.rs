@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 pub enum Budget {
     /// As many rounds as each method says it needs at least.
     Quick,
-    /// At least those rounds, and further ones until this moment.
+    /// One round at least, and further ones until this moment. A round that is under way then ends.
     Until(Instant),
 }
 
@@ -21,10 +21,25 @@ impl Budget {
     /// Whether another round is due after `done` of them, where the quick tier has `least`.
     #[must_use]
     pub fn more(self, done: u64, least: u64) -> bool {
-        done < least || matches!(self, Self::Until(end) if Instant::now() < end)
+        match self {
+            Self::Quick => done < least,
+            Self::Until(_) => done == 0 || !self.is_over(),
+        }
     }
 
-    /// Whether this is the long tier, which leaves nothing out.
+    /// Whether something that comes about by chance has to be waited for: the quick tier needs `least` of it, the long one ends in time.
+    #[must_use]
+    pub const fn lacks(self, have: u64, least: u64) -> bool {
+        matches!(self, Self::Quick) && have < least
+    }
+
+    /// Whether the time is up. The quick tier has no time.
+    #[must_use]
+    pub fn is_over(self) -> bool {
+        matches!(self, Self::Until(end) if Instant::now() >= end)
+    }
+
+    /// Whether this is the long tier, which leaves nothing out that there is time for.
     #[must_use]
     pub const fn is_long(self) -> bool {
         matches!(self, Self::Until(_))

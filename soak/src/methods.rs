@@ -23,7 +23,7 @@ use crate::outcome::Outcome;
 /// A method by its name.
 #[derive(Debug, Clone, Copy)]
 pub struct Method {
-    /// The name that `--only` takes.
+    /// The name that `--methods` takes.
     pub name: &'static str,
     /// What it does.
     pub about: &'static str,

@@ -1,6 +1,7 @@
 //! Tracing a waiting process: which calls each of its threads makes, and one of them failed or killed.
 
 use std::collections::BTreeMap;
+use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::io::{BufRead, BufReader};
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
@@ -11,6 +12,30 @@ use crate::operation::{Op, Said, Settings, Waiting};
 
 /// How often each thread made each call, by role and name.
 pub type Calls = BTreeMap<(String, String), u64>;
+
+/// One call of one thread: the role, the name, and which one it is, from 1.
+pub type Point = (String, String, u64);
+
+/// The calls one by one, the last ones first. `parts` is how many of one kind are wanted at most, spread evenly.
+#[must_use]
+pub fn points(calls: &Calls, parts: Option<u64>) -> Vec<Point> {
+    let of = |((role, call), count): (&(String, String), &u64)| {
+        let step = parts.map_or(1, |parts| count.div_ceil(parts.max(1)).max(1));
+        let (role, call, count) = (role.clone(), call.clone(), *count);
+        let nth = (1..=count).rev().step_by(step as usize);
+        nth.map(move |nth| (role.clone(), call.clone(), nth)).collect::<Vec<_>>()
+    };
+    calls.iter().flat_map(of).collect()
+}
+
+/// The same in no order, but the same every time: what is cut short has then seen something of everything.
+pub fn shuffle(points: &mut [Point]) {
+    points.sort_by_cached_key(|point| {
+        let mut hasher = DefaultHasher::new();
+        point.hash(&mut hasher);
+        hasher.finish()
+    });
+}
 
 /// What is done to the Nth call of a name, in strace's words: `signal=SIGKILL`, `error=EIO`.
 #[derive(Debug, Clone, Copy)]

@@ -18,8 +18,8 @@ commands:
   wasm    build the policy layer for JavaScript hosts into wasm/pkg/
           --compiler auto|rustup|debian   where the wasm32 target comes from (default: auto)
   soak    run the proof of the promises for long, and print its figures beside them (docs/proof.md)
-          --minutes N     for each method (default: 10)
-          --only METHOD   one of them
+          --minutes N     for each method (default: 10); a round that is under way then ends
+          --methods A,B   only these, in this order
 ";
 
 fn main() -> ExitCode {

@@ -15,7 +15,7 @@ const MINUTES: f64 = 10.0;
 /// Builds and runs; fails on any breach of a promise.
 pub(crate) fn run(mut args: Arguments) -> Result<()> {
     let minutes: f64 = args.opt_value_from_str("--minutes")?.unwrap_or(MINUTES);
-    let only: Option<String> = args.opt_value_from_str("--only")?;
+    let methods: Option<String> = args.opt_value_from_str("--methods")?;
     crate::finish(args)?;
     if !(minutes.is_finite() && minutes >= 0.0) {
         bail!("--minutes has to be a number that is not negative");
@@ -25,8 +25,8 @@ pub(crate) fn run(mut args: Arguments) -> Result<()> {
     build(Command::new("cargo").args(["build", "--release", "--quiet", "-p", "turnback-soak", "--bins"]))?;
     let mut soak = Command::new(metadata.target_directory.join("release").join("soak"));
     soak.args(["--minutes", &minutes.to_string()]);
-    if let Some(only) = &only {
-        soak.args(["--only", only]);
+    if let Some(methods) = &methods {
+        soak.args(["--methods", methods]);
     }
     say(&format!("{minutes} minutes for each method; figures come at the end"));
     let status: ExitStatus = soak.stdin(Stdio::null()).status().context("starting the soak")?;

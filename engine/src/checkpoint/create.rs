@@ -244,16 +244,20 @@ impl Inner {
         let mut record = self.record(workspace, id, &walked, identity, rules, &purpose, &draft)?;
         let marks =
             purpose.label.map(|label| Marks { format: FORMAT_VERSION, label: Some(label), pinned: false });
+        let parsed = record.parse()?;
         // Taken until the stat cache is written as well.
         let _room = draft.publish(id, &mut record, marks.as_ref(), cache.adds(&appender), end)?;
-        self.packs.refresh()?;
+        // It is there from here on: what fails now is no reason to say that it failed (C4, C12).
+        if let Err(error) = self.packs.refresh() {
+            tracing::warn!(%error, "the new pack is found by the next operation only");
+        }
         if let Some(root) = walked.cache {
             // The checkpoint is published: a cache that cannot be written costs time, not data.
             if let Err(error) = cache.commit(self.layout(), appender, root, id, identity) {
                 tracing::warn!(%error, "the stat cache cannot be written; the next checkpoint reads everything");
             }
         }
-        self.catalog.require(id)
+        Ok(self.catalog.published(Published { record, parsed }))
     }
 
     #[allow(clippy::too_many_arguments, reason = "everything that stands in a record")]

@@ -56,6 +56,15 @@ const OTHERS_PATIENCE: Duration = Duration::from_secs(5);
 /// So often a checkpoint is tried again after room was made.
 const ATTEMPTS: usize = 8;
 
+/// How checkpoints that are to go were chosen.
+#[derive(Debug, Clone, Copy)]
+enum Chosen {
+    /// Somebody named them: pinned or not.
+    ByName,
+    /// By these rules, which leave some alone.
+    By(RetentionRules),
+}
+
 impl Manager {
     /// Deletes a checkpoint, pinned or not; what only it held is gone from the disk. `false` when there is none of that id.
     ///
@@ -70,7 +79,7 @@ impl Manager {
             return Ok(false);
         }
         let collector = inner.collector(Patience::Wait(STORE_PATIENCE), &ctx)?;
-        let removed = inner.remove(&collector, collector.mark(&[id])?, 1)?;
+        let removed = inner.remove(&collector, collector.mark(&[id])?, 1, Chosen::ByName)?;
         Ok(removed.deleted.contains(&id))
     }
 
@@ -111,13 +120,16 @@ impl Manager {
                 report.deleted = retained.deleted;
                 return Ok(report);
             }
-            let removed = inner.remove(&collector, marked, count)?;
+            let removed = inner.remove(&collector, marked, count, Chosen::By(rules))?;
             report.deleted.extend(&removed.deleted);
             report.freed_bytes += removed.freed_bytes;
-            // What a deletion frees is known only when it is done: blocks are larger than objects.
-            if removed.deleted.is_empty() || request.max_bytes.is_none() {
+            // Somebody may have pinned one since the rules were applied: they are applied again. And what a deletion frees is known only
+            // when it is done: blocks are larger than objects.
+            let all_went = removed.deleted.len() >= count;
+            if all_went && (count == 0 || request.max_bytes.is_none()) {
                 return Ok(report);
             }
+            ctx.check()?;
         }
     }
 }
@@ -127,17 +139,48 @@ impl Inner {
         Collector::begin(self.layout(), &self.catalog, &self.packs, &self.budget, patience, ctx)
     }
 
-    fn remove(&self, collector: &Collector<'_>, marked: Marked<'_>, count: usize) -> Result<Removed> {
-        self.with_hooks(|hooks| collector.remove(marked, count, hooks))
+    fn remove(
+        &self,
+        collector: &Collector<'_>,
+        marked: Marked<'_>,
+        count: usize,
+        chosen: Chosen,
+    ) -> Result<Removed> {
+        self.with_hooks(chosen, |hooks| collector.remove(marked, count, hooks))
     }
 
-    fn with_hooks<T>(&self, remove: impl FnOnce(&Hooks<'_>) -> Result<T>) -> Result<T> {
+    fn with_hooks<T>(&self, chosen: Chosen, remove: impl FnOnce(&Hooks<'_>) -> Result<T>) -> Result<T> {
         let layout = self.layout();
         remove(&Hooks {
-            // A rollback may have been begun, and interrupted, since the rules were applied.
-            may_go: &|ids| ids.iter().try_for_each(|id| refuse_if_needed(layout, &self.catalog, *id)),
+            may_go: &|ids| match chosen {
+                Chosen::ByName => {
+                    ids.iter().try_for_each(|id| refuse_if_needed(layout, &self.catalog, *id))?;
+                    Ok(ids.len())
+                }
+                Chosen::By(rules) => self.still_may_go(ids, rules),
+            },
             // Stat caches that mirror it.
             unlisted: &|gone| forget_base(layout, gone.parsed.sandbox_id.as_str(), gone.parsed.id),
+        })
+    }
+
+    /// How many of the first ones the rules may still take: since they were applied a rollback may have been begun and interrupted, and
+    /// somebody may have pinned or labelled one. What was acknowledged to them must hold.
+    fn still_may_go(&self, ids: &[CheckpointId], rules: RetentionRules) -> Result<usize> {
+        let needed = needed(self.layout(), &self.catalog)?;
+        let labels_count = !matches!(rules, RetentionRules::Asked { .. });
+        let stays = |id: &CheckpointId| {
+            let marks = self.marks_or_pinned(*id);
+            needed.contains_key(id) || marks.pinned || (labels_count && marks.label.is_some())
+        };
+        Ok(ids.iter().take_while(|id| !stays(id)).count())
+    }
+
+    /// The marks of a checkpoint. What cannot be read may be a pin.
+    fn marks_or_pinned(&self, id: CheckpointId) -> Marks {
+        self.catalog.marks(id).unwrap_or_else(|error| {
+            tracing::warn!(%error, "the marks of a checkpoint are damaged; it counts as pinned");
+            Marks { pinned: true, ..Marks::default() }
         })
     }
 
@@ -147,11 +190,7 @@ impl Inner {
         let needed = needed(self.layout(), &self.catalog)?;
         let fact = |published: &std::sync::Arc<Published>| {
             let parsed = &published.parsed;
-            // What cannot be read may be a pin.
-            let marks = self.catalog.marks(parsed.id).unwrap_or_else(|error| {
-                tracing::warn!(%error, "the marks of a checkpoint are damaged; it counts as pinned");
-                Marks { pinned: true, ..Marks::default() }
-            });
+            let marks = self.marks_or_pinned(parsed.id);
             Kept {
                 id: parsed.id,
                 workspace: parsed.sandbox_id.clone(),
@@ -208,7 +247,7 @@ impl Inner {
             }
             if removed_since(self.layout())? > 0 {
                 // What the default retention left.
-                self.remove(&collector, collector.mark(&[])?, 0)?;
+                self.remove(&collector, collector.mark(&[])?, 0, Chosen::ByName)?;
                 continue;
             }
             let (all, _) = self.facts()?;
@@ -236,11 +275,14 @@ impl Inner {
                 let why = Error::corrupt(why);
                 return Err(full.because(why));
             }
-            let removed = self.remove(&collector, marked, count)?;
+            let rules = RetentionRules::Room { max_bytes: target };
+            let removed = self.remove(&collector, marked, count, Chosen::By(rules))?;
             tracing::info!(?removed, "automatic checkpoints went to make room");
-            if removed.deleted.is_empty() {
+            if count == 0 {
                 return Err(full);
             }
+            // One may have been pinned since: then others go.
+            ctx.check()?;
         }
     }
 
@@ -269,9 +311,11 @@ impl Inner {
         let deadline = Some(ctx.deadline.map_or(limit, |deadline| deadline.min(limit)));
         let ctx = Context { deadline, ..ctx.clone() };
         let collector = self.collector(Patience::Wait(RETENTION_PATIENCE), &ctx)?;
-        let mut removed = self.with_hooks(|hooks| collector.unlist(plan.order(), hooks))?;
+        let chosen = Chosen::By(RetentionRules::Automatic);
+        let mut removed = self.with_hooks(chosen, |hooks| collector.unlist(plan.order(), hooks))?;
         if removed_since(self.layout())? >= pile {
-            let collected = collector.mark(&[]).and_then(|marked| self.remove(&collector, marked, 0));
+            let collected =
+                collector.mark(&[]).and_then(|marked| self.remove(&collector, marked, 0, Chosen::ByName));
             match collected {
                 Ok(collected) => {
                     removed.freed_bytes += collected.freed_bytes;

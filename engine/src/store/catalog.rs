@@ -75,6 +75,13 @@ impl Catalog {
         Ok(Some(published))
     }
 
+    /// Takes in a checkpoint that was published a moment ago, as it was written.
+    pub fn published(&self, new: Published) -> Arc<Published> {
+        let new = Arc::new(new);
+        self.cache().insert(new.parsed.id, new.clone());
+        new
+    }
+
     /// One checkpoint that has to be there.
     ///
     /// # Errors

@@ -35,8 +35,8 @@ const PREPARED: u64 = 4 << 20;
 
 /// What a removal has to ask of those who know more than the store. Both are called while the store is held alone.
 pub struct Hooks<'a> {
-    /// Fails when a checkpoint must not go now.
-    pub may_go: &'a dyn Fn(&[CheckpointId]) -> Result<()>,
+    /// How many of the first ones may go now, whatever was known of them when they were chosen. Fails when nothing must go then.
+    pub may_go: &'a dyn Fn(&[CheckpointId]) -> Result<usize>,
     /// A checkpoint was taken out of the catalog: removes what else is kept of it and tells how many bytes that freed.
     pub unlisted: &'a dyn Fn(&Published) -> Result<u64>,
 }
@@ -89,7 +89,8 @@ impl<'a> Collector<'a> {
         own_store(self.layout, self.patience, self.ctx)
     }
 
-    /// Removes the first `count` checkpoints of the order, and everything that nobody needs.
+    /// Removes the first `count` checkpoints of the order, and everything that nobody needs. One that must not go any more ends it:
+    /// that one and all behind it stay.
     ///
     /// A crash before a checkpoint's rename changes nothing, one after it leaves garbage that the next call removes.
     ///
@@ -115,9 +116,9 @@ impl<'a> Collector<'a> {
             tracing::warn!(why, "a checkpoint is damaged; nothing is erased as long as it is there");
         }
         self.remove_second_names()?;
-        let is_blocked = obstacle.is_some();
-        self.unlist_all(&mut marked, count, is_blocked, doomed, hooks, &mut removed)?;
-        if !is_blocked {
+        let count = self.unlist_all(&mut marked, obstacle.is_some(), doomed, hooks, &mut removed)?;
+        // Fewer may have gone: then another one stays of which nobody knows what it needs.
+        if marked.obstacle(count).is_none() {
             self.shrink_all(&mut marked, count, &mut removed)?;
             keep::forget_removed(self.layout)?;
         }
@@ -137,32 +138,38 @@ impl<'a> Collector<'a> {
         let ids = &ids[..ids.len().min(UNLISTED)];
         let done = {
             let _alone = self.own()?;
+            let ids = &ids[..(hooks.may_go)(ids)?];
             ids.iter()
                 .try_for_each(|&id| {
                     keep::note_removed(self.layout, id).and_then(|()| keep::keep(self.layout, id))
                 })
-                .and_then(|()| self.unlist_some(ids, hooks, &mut removed, &mut graves))
+                .and_then(|()| self.unlist_some(ids, hooks, &mut removed, &mut graves).map(drop))
         };
         let _shared = self.share()?;
         self.bury(graves, &mut removed)?;
-        done.map(|_| removed)
+        done.map(|()| removed)
     }
 
+    /// Takes the doomed, which are the first of the order, out of the catalog in steps; tells how many went.
     fn unlist_all(
         &self,
         marked: &mut Marked<'_>,
-        count: usize,
         is_blocked: bool,
         mut doomed: VecDeque<CheckpointId>,
         hooks: &Hooks<'_>,
         removed: &mut Removed,
-    ) -> Result<()> {
+    ) -> Result<usize> {
+        let mut gone_before = 0;
         while !doomed.is_empty() {
             let mut graves = Vec::new();
             {
                 let Some(_alone) = self.own_up_to_date(marked)? else { continue };
-                let ids: Vec<_> = doomed.iter().take(UNLISTED).copied().collect();
-                let gone_before = count.saturating_sub(doomed.len());
+                let mut ids: Vec<_> = doomed.iter().take(UNLISTED).copied().collect();
+                let may_go = (hooks.may_go)(&ids)?;
+                if may_go < ids.len() {
+                    ids.truncate(may_go);
+                    doomed.truncate(may_go);
+                }
                 for (place, &id) in ids.iter().enumerate() {
                     // Those behind it in the order are listed still: what they need has to be there should this end here (P1).
                     let gone = gone_before + place + 1;
@@ -177,11 +184,12 @@ impl<'a> Collector<'a> {
                 }
                 let done = self.unlist_some(&ids, hooks, removed, &mut graves)?;
                 doomed.drain(..done);
+                gone_before += done;
             }
             let _shared = self.share()?;
             self.bury(graves, removed)?;
         }
-        Ok(())
+        Ok(gone_before)
     }
 
     /// Takes checkpoints out of the catalog, as long as the step may last, and tells how many. What others need of them must have a name
@@ -193,7 +201,6 @@ impl<'a> Collector<'a> {
         removed: &mut Removed,
         graves: &mut Vec<PathBuf>,
     ) -> Result<usize> {
-        (hooks.may_go)(ids)?;
         // Before the renames, so that no power cut takes the first name and not the second one.
         files::sync_directory(&self.layout.packs())?;
         let until = Instant::now() + STEP;

@@ -1,7 +1,10 @@
 //! Labels and pins of checkpoints that are there already (C1, C9, input 36).
 
+use std::fs;
+
 use turnback_core::CheckpointId;
-use turnback_engine::{Code, MAX_LABEL_BYTES};
+use turnback_engine::store::{FileLock, Layout, LockKind, Patience, share_store};
+use turnback_engine::{Code, Context, MAX_LABEL_BYTES, PruneRequest};
 
 use crate::common::place::{Place, code, open, request};
 
@@ -46,4 +49,36 @@ fn unknown_ids() {
     let unknown = CheckpointId::from_bytes([1; 16]);
     assert_eq!(code(place.manager.set_label(unknown, Some("x"))), Code::NotFound);
     assert_eq!(code(place.manager.set_pinned(unknown, true)), Code::NotFound);
+}
+
+#[test]
+fn a_pin_that_comes_while_a_prune_waits_is_heard() {
+    // P8: the rules are applied beside others, and what they chose goes when the store is held alone. A pin that was acknowledged in
+    // between has to hold.
+    let place = Place::default();
+    let made: Vec<_> = (0..4)
+        .map(|n| {
+            place.write("a", n.to_string());
+            place.create().checkpoint_id
+        })
+        .collect();
+    let (layout, ctx) = (Layout::new(fs::canonicalize(place.store()).unwrap()), Context::default());
+    let reader = share_store(&layout, Patience::Try, &ctx).unwrap();
+    let report = std::thread::scope(|scope| {
+        let prune = scope.spawn(|| {
+            let request = PruneRequest { keep_last: Some(1), ..PruneRequest::default() };
+            open(&place.store()).unwrap().prune(request, &Context::default()).unwrap()
+        });
+        // It wants the store alone: the rules are applied.
+        while FileLock::acquire(&layout.door(), LockKind::Shared, Patience::Try, &ctx).is_ok() {
+            std::thread::yield_now();
+        }
+        place.manager.set_pinned(made[1], true).unwrap();
+        drop(reader);
+        prune.join().unwrap()
+    });
+    assert_eq!(report.deleted, [made[0], made[2]]);
+    assert_eq!(place.ids(), [made[1], made[3]]);
+    assert_eq!(marks(&place, made[1]), (None, true));
+    place.verify_is_clean();
 }

@@ -1,11 +1,11 @@
-//! `soak [--minutes N] [--only METHOD]`: every method for a while, then the table of figures beside the promises. Exit code 1 on any
-//! breach. `cargo xtask soak` builds and starts it.
+//! `soak [--minutes N] [--methods A,B]`: each method for a while, then the table of figures beside the promises. Exit code 1 on any
+//! breach. `cargo xtask soak` builds and starts it. Several can run at once: each works in directories of its own.
 
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
-use anyhow::{Result, bail};
+use anyhow::{Context as _, Result, bail};
 use pico_args::Arguments;
 use turnback_soak::{Budget, Outcome, methods, operation, table};
 
@@ -23,19 +23,30 @@ fn main() -> ExitCode {
     }
 }
 
+/// The methods of a list of names, in the order of the list; all of them without one.
+fn chosen(names: Option<&str>) -> Result<Vec<&'static methods::Method>> {
+    let Some(names) = names else { return Ok(methods::ALL.iter().collect()) };
+    let of = |name: &str| {
+        methods::ALL.iter().find(|m| m.name == name).with_context(|| {
+            let all: Vec<_> = methods::ALL.iter().map(|m| m.name).collect();
+            format!("there is no method {name:?}; there are {}", all.join(", "))
+        })
+    };
+    names.split(',').map(|name| of(name.trim())).collect()
+}
+
+fn shortened(what: &str) -> String {
+    what.chars().take(1000).collect()
+}
+
 fn run(mut args: Arguments) -> Result<bool> {
     let minutes: Option<f64> = args.opt_value_from_str("--minutes")?;
-    let only: Option<String> = args.opt_value_from_str("--only")?;
+    let methods: Option<String> = args.opt_value_from_str("--methods")?;
     let program: PathBuf = operation::beside_us()?;
     if let [first, ..] = args.finish().as_slice() {
         bail!("cannot make sense of {first:?}");
     }
-    let chosen: Vec<_> =
-        methods::ALL.iter().filter(|m| only.as_deref().is_none_or(|only| only == m.name)).collect();
-    if chosen.is_empty() {
-        let names: Vec<_> = methods::ALL.iter().map(|m| m.name).collect();
-        bail!("there is no method {only:?}; there are {}", names.join(", "));
-    }
+    let chosen = chosen(methods.as_deref())?;
     let mut outcomes: Vec<(&str, Outcome)> = Vec::new();
     let mut broken = Vec::new();
     for method in chosen {
@@ -53,6 +64,10 @@ fn run(mut args: Arguments) -> Result<bool> {
                     started.elapsed().as_secs(),
                     outcome.breaches.len()
                 );
+                // Whoever waits for the other methods can look at these already.
+                for (promise, what) in outcome.breaches.iter().take(SHOWN) {
+                    eprintln!("BREACH of {promise}: {}", shortened(what));
+                }
                 outcomes.push((method.name, outcome));
             }
             Err(error) => {
@@ -68,7 +83,7 @@ fn run(mut args: Arguments) -> Result<bool> {
             println!("skipped: {why}");
         }
         for (promise, what) in outcome.breaches.iter().take(SHOWN) {
-            println!("BREACH of {promise} ({name}): {}", what.chars().take(1000).collect::<String>());
+            println!("BREACH of {promise} ({name}): {}", shortened(what));
         }
         if let Some(more) = outcome.breaches.len().checked_sub(SHOWN).filter(|more| *more > 0) {
             println!("and {more} more of {name}");

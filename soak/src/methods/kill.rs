@@ -35,9 +35,9 @@ pub fn of(program: &Path, under: Under, budget: Budget) -> Result<Outcome> {
     if let Some(why) = machine::no_strace() {
         return Ok(Outcome::skip(format!("kill: {why}")));
     }
-    let mut out = sweep(program, under, 1, budget.is_long())?;
+    let mut out = sweep(program, under, 1, budget.share(3))?;
     if budget.is_long() {
-        out.add(sweep(program, under, 2, true)?);
+        out.add(sweep(program, under, 2, budget.share(2))?);
     }
     if under != Under::Recover || budget.is_long() {
         out.add(random_times(program, under, budget)?);
@@ -46,7 +46,7 @@ pub fn of(program: &Path, under: Under, budget: Budget) -> Result<Outcome> {
 }
 
 /// Kills at each call of each thread in turn.
-fn sweep(program: &Path, under: Under, workers: u32, every_call: bool) -> Result<Outcome> {
+fn sweep(program: &Path, under: Under, workers: u32, budget: Budget) -> Result<Outcome> {
     let mut out = Outcome::default();
     let directory = machine::quick_directory()?;
     let scene = Scene::new(directory.path())?;
@@ -54,35 +54,35 @@ fn sweep(program: &Path, under: Under, workers: u32, every_call: bool) -> Result
     let clean = under.prepare(program, &scene, 1)?;
     let calls = strace::calls(program, clean.op, &scene.directory, settings)?;
     judge(&scene, &clean, &Said::Nothing, "undisturbed", &mut out)?;
+    let all = budget.is_long();
     let chosen: Calls =
-        calls.into_iter().filter(|((_, name), _)| every_call || CHANGING.contains(&name.as_str())).collect();
-    let (mut kills, mut salt) = (0, 1);
-    let mut hit = BTreeSet::new();
-    for ((role, call), count) in &chosen {
-        let mut missed = 0;
-        // The quick tier kills at six of them at most: it must end while somebody waits.
-        let parts = if under == Under::Recover { 2 } else { 6 };
-        let step = if every_call { 1 } else { count.div_ceil(parts).max(1) };
-        for nth in (1..).step_by(step as usize) {
-            salt += 1;
-            let round = under.prepare(program, &scene, salt)?;
-            let injection = Injection { role, call, nth, what: "signal=SIGKILL" };
-            let (said, killed) = strace::disturbed(program, round.op, &scene.directory, settings, injection)?;
-            let what = format!("{} killed at {role} {call} {nth}", round.op.name());
-            if killed {
-                kills += 1;
-                hit.insert((role, call));
-            }
-            judge(&scene, &round, &said, &what, &mut out)?;
-            // Threads share the work as they come, so that one may make fewer calls this time: two misses end the count.
-            missed = if killed { 0 } else { missed + 1 };
-            if missed == 2 || (!every_call && missed == 1) || out.is_hopeless() {
-                break;
-            }
-        }
+        calls.into_iter().filter(|((_, name), _)| all || CHANGING.contains(&name.as_str())).collect();
+    // The quick tier kills at six of one kind at most: it must end while somebody waits.
+    let parts = if under == Under::Recover { 2 } else { 6 };
+    let mut points = strace::points(&chosen, (!all).then_some(parts));
+    let wanted = points.len();
+    if all {
+        strace::shuffle(&mut points);
     }
-    let never: Vec<_> = chosen.keys().filter(|(role, call)| !hit.contains(&(role, call))).collect();
-    if !never.is_empty() && !out.is_hopeless() {
+    let (mut kills, mut runs, mut hit) = (0u64, 0u64, BTreeSet::new());
+    for (role, call, nth) in &points {
+        if budget.is_over() || out.is_hopeless() {
+            break;
+        }
+        runs += 1;
+        let round = under.prepare(program, &scene, 1 + runs)?;
+        let injection = Injection { role, call, nth: *nth, what: "signal=SIGKILL" };
+        let (said, killed) = strace::disturbed(program, round.op, &scene.directory, settings, injection)?;
+        let what = format!("{} killed at {role} {call} {nth}", round.op.name());
+        if killed {
+            kills += 1;
+            hit.insert((role.clone(), call.clone()));
+        }
+        judge(&scene, &round, &said, &what, &mut out)?;
+    }
+    let is_whole = runs == wanted as u64;
+    let never: Vec<_> = chosen.keys().filter(|pair| !hit.contains(*pair)).collect();
+    if is_whole && !never.is_empty() {
         // With one worker each thread makes the same calls every time; several share the work as they come. What a recovery does depends
         // on where the rollback was killed, which is another call each time.
         let same_each_time = |role: &str| settings.workers == 1 || role == "main";
@@ -95,7 +95,8 @@ fn sweep(program: &Path, under: Under, workers: u32, every_call: bool) -> Result
         chosen.keys().map(|(_, call)| call).collect::<BTreeSet<_>>().len(),
         chosen.keys().map(|(role, _)| role).collect::<BTreeSet<_>>().len()
     );
-    let figure = format!("{kills} kills, {} of {} thread/call pairs hit", hit.len(), chosen.len());
+    let cut = if is_whole { String::new() } else { format!(" (the time was up after {runs} of {wanted})") };
+    let figure = format!("{kills} kills, {} of {} thread/call pairs hit{cut}", hit.len(), chosen.len());
     for promise in [1, 3, 8, 9, 12, 13] {
         if under.promises().contains(&promise) || out.has_new(promise) {
             out.figure(promise, what.clone(), figure.clone());

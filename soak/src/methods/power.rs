@@ -1,5 +1,6 @@
-//! Power cuts on loop-mounted ext4 and XFS (P2, P3): the process is killed at a call that matters for durability, or at a random
-//! moment, and the file system is shut down in the same instant. What was not synced is gone then.
+//! Power cuts on loop-mounted ext4 and XFS (P2, P3, input 64): the process is killed at a call that matters for durability, or at a
+//! random moment, or a sync of it fails and it ends as it likes; and the file system is shut down in the same instant. What was not
+//! synced is gone then.
 
 use std::fs;
 use std::path::Path;
@@ -9,14 +10,14 @@ use anyhow::{Context as _, Result};
 use turnback_engine::Durability;
 
 use super::kill::spin;
-use super::under::{ALL, judge};
+use super::under::{ALL, Prepared, judge};
 use crate::budget::Budget;
 use crate::cut::{Cut, cut};
 use crate::machine::{self, Mount};
 use crate::operation::{Said, Settings, Waiting};
 use crate::outcome::Outcome;
 use crate::scene::Scene;
-use crate::strace::{self, Injection};
+use crate::strace::{self, Calls, Injection, Point};
 
 /// Where a protocol is right or wrong.
 const POINTS: [&str; 14] = [
@@ -35,6 +36,22 @@ const POINTS: [&str; 14] = [
     "mkdir",
     "mkdirat",
 ];
+
+/// What makes what was written last. When it fails nothing was made to last, so that what was acknowledged all the same is gone.
+const SYNCS: [&str; 3] = ["fsync", "fdatasync", "syncfs"];
+
+/// When the power is cut.
+#[derive(Debug, Clone)]
+enum When {
+    /// At a call, which kills the process.
+    Killed(Point),
+    /// After a process of which a sync failed.
+    Failed(Point),
+    /// After a process that nothing disturbed.
+    Ended,
+    /// At a random moment, which kills the process.
+    Some,
+}
 
 /// A file system to test on.
 #[derive(Debug, Clone, Copy)]
@@ -94,48 +111,19 @@ pub fn on_disk(program: &Path, disk: Disk, budget: Budget) -> Result<Outcome> {
         let clean = under.prepare(program, &scene, salt)?;
         sync(&at)?;
         let calls = strace::calls(program, clean.op, &scene.directory, settings)?;
-        let mut points: Vec<Option<(String, String, u64)>> = calls
-            .into_iter()
-            .filter(|((_, name), _)| POINTS.contains(&name.as_str()))
-            .flat_map(|((role, call), count)| (1..=count).map(move |n| Some((role.clone(), call.clone(), n))))
-            .collect();
-        if !budget.is_long() {
-            // The syncs and what comes after them matter most; of the others a few.
-            points = points
-                .into_iter()
-                .enumerate()
-                .filter(|(i, p)| i % 4 == 0 || p.as_ref().is_some_and(|(_, call, _)| call.contains("sync")))
-                .map(|(_, p)| p)
-                .take(8)
-                .collect();
-        }
+        judge(&scene, &clean, &Said::Nothing, "undisturbed", &mut out)?;
+        let points = when(&calls, budget.is_long());
         let swept = points.len() as u64;
-        let (mut done, mut acknowledged) = (0u64, 0u64);
+        let (mut done, mut acknowledged, mut refused) = (0u64, 0u64, 0u64);
         while part.more(done, swept + 3) && !out.is_hopeless() {
             salt += 1;
-            let point = points.get(done as usize).cloned().flatten();
+            // Behind the points: the first of the others end by themselves.
+            let others = if done < swept + 2 { When::Ended } else { When::Some };
+            let when = points.get(done as usize).cloned().unwrap_or(others);
             let round = under.prepare(program, &scene, salt)?;
             // What was there before the operation was there before the power came on.
             sync(&at)?;
-            let said = match &point {
-                Some((role, call, nth)) => {
-                    let injection = Injection { role, call, nth: *nth, what: "signal=SIGKILL" };
-                    strace::disturbed(program, round.op, &scene.directory, settings, injection)?.0
-                }
-                // The first of them ends by itself: what was acknowledged a moment ago has to be there.
-                None if done < swept + 2 => {
-                    let mut process = Waiting::start(program, round.op, &scene.directory, settings)?;
-                    process.go()?;
-                    process.end()?.0
-                }
-                None => {
-                    let mut process = Waiting::start(program, round.op, &scene.directory, settings)?;
-                    process.go()?;
-                    spin(salt.wrapping_mul(7919) % 40_000);
-                    process.kill()?;
-                    process.end()?.0
-                }
-            };
+            let said = perform(program, &round, &scene, settings, &when, salt)?;
             let how = if done % 2 == 0 { Cut::Nothing } else { Cut::Log };
             if let Err(error) = cut(&at, how) {
                 return Ok(Outcome::skip(format!("power: {} cannot be shut down: {error:#}", disk.name)));
@@ -143,13 +131,16 @@ pub fn on_disk(program: &Path, disk: Disk, budget: Budget) -> Result<Outcome> {
             mount.unmount()?;
             mount = Mount::new(&options, &at)?;
             acknowledged += u64::from(matches!(said, Said::Done(_)));
-            let what = format!("{}: {} and power cut ({how:?}) at {point:?}", disk.name, round.op.name());
+            refused += u64::from(matches!(when, When::Failed(_)) && matches!(said, Said::Failed(_)));
+            let what = format!("{}: {} and power cut ({how:?}), {when:?}", disk.name, round.op.name());
             judge(&scene, &round, &said, &what, &mut out)?;
             done += 1;
         }
         cuts += done;
         let what = format!("{under:?} on {} with the power cut", disk.name);
-        let figure = format!("{done} cuts, {acknowledged} after the acknowledgement");
+        let figure = format!(
+            "{done} cuts, {acknowledged} after the acknowledgement, {refused} after an error because of a sync"
+        );
         for promise in if under.restores() { vec![2, 3] } else { vec![2] } {
             out.figure(promise, what.clone(), figure.clone());
         }
@@ -163,6 +154,53 @@ pub fn on_disk(program: &Path, disk: Disk, budget: Budget) -> Result<Outcome> {
     mount.unmount()?;
     anyhow::ensure!(cuts > 0, "the power was never cut");
     Ok(out)
+}
+
+/// When the power is cut, for the calls of an operation.
+fn when(calls: &Calls, is_long: bool) -> Vec<When> {
+    let wanted: Calls =
+        calls.clone().into_iter().filter(|((_, name), _)| POINTS.contains(&&**name)).collect();
+    let mut points = strace::points(&wanted, None);
+    strace::shuffle(&mut points);
+    let is_sync = |(_, call, _): &Point| SYNCS.contains(&&**call);
+    if is_long {
+        let syncs: Vec<_> = points.iter().filter(|p| is_sync(p)).cloned().map(When::Failed).collect();
+        return syncs.into_iter().chain(points.into_iter().map(When::Killed)).collect();
+    }
+    // The syncs matter most; of the others a few.
+    let (syncs, others): (Vec<_>, Vec<_>) = points.into_iter().partition(is_sync);
+    let failed = syncs.iter().take(3).cloned().map(When::Failed);
+    failed
+        .chain(syncs.iter().take(4).cloned().map(When::Killed))
+        .chain(others.into_iter().take(4).map(When::Killed))
+        .collect()
+}
+
+/// Performs the operation up to where the power goes; what it said.
+fn perform(
+    program: &Path,
+    round: &Prepared,
+    scene: &Scene,
+    settings: Settings,
+    when: &When,
+    salt: u64,
+) -> Result<Said> {
+    match when {
+        When::Killed((role, call, nth)) | When::Failed((role, call, nth)) => {
+            let what = if matches!(when, When::Failed(_)) { "error=EIO" } else { "signal=SIGKILL" };
+            let injection = Injection { role, call, nth: *nth, what };
+            Ok(strace::disturbed(program, round.op, &scene.directory, settings, injection)?.0)
+        }
+        When::Ended | When::Some => {
+            let mut process = Waiting::start(program, round.op, &scene.directory, settings)?;
+            process.go()?;
+            if matches!(when, When::Some) {
+                spin(salt.wrapping_mul(7919) % 40_000);
+                process.kill()?;
+            }
+            Ok(process.end()?.0)
+        }
+    }
 }
 
 /// Makes everything on a file system durable.

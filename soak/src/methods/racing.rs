@@ -22,7 +22,10 @@ use crate::tree::{self, Edit, Picture};
 /// When the harness fails.
 pub fn run(_: &Path, budget: Budget) -> Result<Outcome> {
     let mut out = Outcome::default();
-    out.add(torn(budget.share(3))?);
+    for (i, directory) in [tempfile::tempdir()?, machine::quick_directory()?].into_iter().enumerate() {
+        // On the disk's file system and in memory: their clocks and locks differ.
+        out.add(torn(directory.path(), budget.share(4 - i as u32))?);
+    }
     out.add(late(budget.share(2))?);
     out.add(untouched(budget)?);
     Ok(out)
@@ -33,74 +36,71 @@ const BLOCK: usize = 4096;
 
 /// A writer renews a file block by block: at each moment the first blocks have one value and the others the value before. Anything
 /// else was never there.
-fn torn(budget: Budget) -> Result<Outcome> {
+fn torn(directory: &Path, budget: Budget) -> Result<Outcome> {
     let mut out = Outcome::default();
-    // On the disk's file system and in memory: their clocks and locks differ.
-    for directory in [tempfile::tempdir()?, machine::quick_directory()?] {
-        let scene = Scene::new(directory.path())?;
-        let manager = scene.open()?;
-        let path = RelPath::parse(b"raced").ok().context("a path")?;
-        let file = scene.root().join("raced");
-        fs::write(&file, vec![0; BLOCKS * BLOCK])?;
-        let (writes, stop) = (AtomicU64::new(0), AtomicBool::new(false));
-        let (mut raced, mut clean, mut marked, mut rounds) = (0u64, 0u64, 0u64, 0u64);
-        std::thread::scope(|scope| -> Result<()> {
-            let writer = scope.spawn(|| -> std::io::Result<()> {
-                let mut value = 0u8;
-                while !stop.load(Ordering::Relaxed) {
-                    value = value.wrapping_add(1);
-                    let open = fs::OpenOptions::new().write(true).open(&file)?;
-                    for block in 0..BLOCKS {
-                        open.write_all_at(&[value; BLOCK], (block * BLOCK) as u64)?;
-                        writes.fetch_add(1, Ordering::Relaxed);
-                    }
+    let scene = Scene::new(directory)?;
+    let manager = scene.open()?;
+    let path = RelPath::parse(b"raced").ok().context("a path")?;
+    let file = scene.root().join("raced");
+    fs::write(&file, vec![0; BLOCKS * BLOCK])?;
+    let (writes, stop) = (AtomicU64::new(0), AtomicBool::new(false));
+    let (mut raced, mut clean, mut marked, mut rounds) = (0u64, 0u64, 0u64, 0u64);
+    std::thread::scope(|scope| -> Result<()> {
+        let writer = scope.spawn(|| -> std::io::Result<()> {
+            let mut value = 0u8;
+            while !stop.load(Ordering::Relaxed) {
+                value = value.wrapping_add(1);
+                let open = fs::OpenOptions::new().write(true).open(&file)?;
+                for block in 0..BLOCKS {
+                    open.write_all_at(&[value; BLOCK], (block * BLOCK) as u64)?;
+                    writes.fetch_add(1, Ordering::Relaxed);
                 }
-                Ok(())
-            });
-            let mut judge = || -> Result<()> {
-                while (budget.more(rounds, 50) || raced < 10_000) && !out.is_hopeless() {
-                    let from = writes.load(Ordering::Relaxed);
-                    let request = create_request().context("a request")?;
-                    let made = manager.create(&scene.root(), request, &Context::default())?;
-                    raced += writes.load(Ordering::Relaxed) - from;
-                    let changing = made
-                        .coverage
-                        .uncovered
-                        .iter()
-                        .any(|u| u.reason == Reason::Changing && u.path.as_bytes() == path.as_bytes());
-                    if changing {
-                        marked += 1;
-                    } else {
-                        clean += 1;
-                        let bytes = manager.read_file(made.checkpoint_id, &path)?;
-                        out.check(was_there(&bytes), 5, || {
-                            let values: Vec<_> = bytes.chunks(BLOCK).map(|b| b[0]).collect();
-                            format!("round {rounds}: torn and called clean: {values:?}")
-                        });
-                    }
-                    manager.delete(made.checkpoint_id)?;
-                    rounds += 1;
+            }
+            Ok(())
+        });
+        let mut judge = || -> Result<()> {
+            while (budget.more(rounds, 50) || budget.lacks(raced, 10_000)) && !out.is_hopeless() {
+                let from = writes.load(Ordering::Relaxed);
+                let request = create_request().context("a request")?;
+                let made = manager.create(&scene.root(), request, &Context::default())?;
+                raced += writes.load(Ordering::Relaxed) - from;
+                let changing = made
+                    .coverage
+                    .uncovered
+                    .iter()
+                    .any(|u| u.reason == Reason::Changing && u.path.as_bytes() == path.as_bytes());
+                if changing {
+                    marked += 1;
+                } else {
+                    clean += 1;
+                    let bytes = manager.read_file(made.checkpoint_id, &path)?;
+                    out.check(was_there(&bytes), 5, || {
+                        let values: Vec<_> = bytes.chunks(BLOCK).map(|b| b[0]).collect();
+                        format!("round {rounds}: torn and called clean: {values:?}")
+                    });
                 }
-                Ok(())
-            };
-            let judged = judge();
-            stop.store(true, Ordering::Relaxed);
-            writer.join().map_err(|_| anyhow::anyhow!("the writer panicked"))??;
-            judged
-        })?;
-        // What rests is not marked for ever, and its last bytes are what is stored: nothing is falsely unchanged.
-        let request = create_request().context("a request")?;
-        let quiet = manager.create(&scene.root(), request, &Context::default())?;
-        out.check(quiet.coverage.changing == 0, 5, || "a file that rests is marked".to_owned());
-        let same = manager.read_file(quiet.checkpoint_id, &path)? == fs::read(&file)?;
-        out.check(same, 5, || "a change was not seen".to_owned());
-        out.figure(
-            5,
-            "a file rewritten in blocks while checkpoints are taken",
-            format!("{raced} racing writes in {rounds} checkpoints: {clean} clean, {marked} marked"),
-        );
-        out.end_group();
-    }
+                manager.delete(made.checkpoint_id)?;
+                rounds += 1;
+            }
+            Ok(())
+        };
+        let judged = judge();
+        stop.store(true, Ordering::Relaxed);
+        writer.join().map_err(|_| anyhow::anyhow!("the writer panicked"))??;
+        judged
+    })?;
+    // What rests is not marked for ever, and its last bytes are what is stored: nothing is falsely unchanged.
+    let request = create_request().context("a request")?;
+    let quiet = manager.create(&scene.root(), request, &Context::default())?;
+    out.check(quiet.coverage.changing == 0, 5, || "a file that rests is marked".to_owned());
+    let same = manager.read_file(quiet.checkpoint_id, &path)? == fs::read(&file)?;
+    out.check(same, 5, || "a change was not seen".to_owned());
+    out.figure(
+        5,
+        "a file rewritten in blocks while checkpoints are taken",
+        format!("{raced} racing writes in {rounds} checkpoints: {clean} clean, {marked} marked"),
+    );
+    out.end_group();
     Ok(out)
 }
 
@@ -127,7 +127,7 @@ fn late(budget: Budget) -> Result<Outcome> {
     }
     let mut known = scene.ids(&manager)?;
     let (mut timed_out, mut done, mut over) = (0u64, 0u64, Vec::new());
-    while (budget.more(timed_out, 1000) || timed_out < 1000) && !out.is_hopeless() {
+    while budget.more(timed_out, 1000) && !out.is_hopeless() {
         let round = timed_out + done;
         tree::apply_edit(&scene.root(), &Edit::Write(0, round as u8, 900 + (round % 50) as u16));
         // From at once to a little longer than it takes.

@@ -37,11 +37,14 @@ pub fn run(program: &Path, budget: Budget) -> Result<Outcome> {
     let scene = Scene::new(mount.path())?;
     let mut out = Outcome::default();
     let mut salt = 0;
+    let mut left = (ALL.len() * 3) as u32;
     for under in ALL {
         for scarce in [Scarce::Bytes, Scarce::Inodes, Scarce::FileSize] {
             let mut found = Outcome::default();
-            sweep(program, &mount, &scene, under, scarce, budget, &mut salt, &mut found)?;
+            let part = budget.share(left);
+            sweep(program, &mount, &scene, under, scarce, part, &mut salt, &mut found)?;
             out.add(found);
+            left -= 1;
         }
     }
     drop(scene);
@@ -134,18 +137,21 @@ fn sweep(
         }
         judge(scene, &round, &said, &what, out)?;
         // Three in a row that had enough room: there is nothing more to see.
-        if easy == 3 || out.is_hopeless() {
+        if easy == 3 || out.is_hopeless() || budget.is_over() {
             break;
         }
     }
+    let is_whole = easy == 3;
     anyhow::ensure!(
         full > 0
+            || budget.is_over()
             || !matches!(under, Under::Create | Under::Rollback | Under::Revert)
             || !out.breaches.is_empty(),
         "{under:?} never ran out of {scarce:?}"
     );
+    let cut = if is_whole { "" } else { " (cut short)" };
     let figure =
-        format!("{runs} runs: {full} typed errors, {partly} reported in part, {done} done and exact");
+        format!("{runs} runs: {full} typed errors, {partly} reported in part, {done} done and exact{cut}");
     for promise in [1, 3, 8, 9, 10, 12, 13] {
         if promise == 10 || out.has_new(promise) {
             out.figure(promise, format!("{under:?}, {scarce:?} swept by {step}"), figure.clone());

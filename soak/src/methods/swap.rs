@@ -124,7 +124,10 @@ fn race(raced: Raced, target: Target, budget: Budget) -> Result<Outcome> {
         });
         let mut rounds = || -> Result<()> {
             let least = if raced == Raced::Rollback { 10_000 } else { 2000 };
-            while (budget.more(runs, 4) || during < least) && runs < 100_000 && !out.is_hopeless() {
+            while (budget.more(runs, 4) || budget.lacks(during, least))
+                && runs < 100_000
+                && !out.is_hopeless()
+            {
                 // Nothing moves while a round is prepared.
                 pause.store(true, Ordering::Release);
                 while !paused.load(Ordering::Acquire) {

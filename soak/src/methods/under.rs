@@ -198,12 +198,22 @@ pub(crate) fn judge(
             Op::Rollback(_) | Op::Revert(..) | Op::Recover => recovers(scene, round, what, out)?,
             // Only those write to the workspace (P13).
             Op::Open | Op::Create | Op::Delete(_) | Op::Prune => {
+                if let (Op::Create, Said::Failed(why)) = (round.op, said) {
+                    failed_is_not_listed(scene, &known, &format!("{what}: said {why}"), out);
+                }
                 let differs = difference(&Picture::of(&scene.root())?, &round.before);
                 out.check(differs.is_none(), 13, || format!("{what}: {}", differs.unwrap_or_default()));
             }
         },
     }
     scene.is_whole(&known, 1, what, out)
+}
+
+/// A checkpoint that was said to have failed is not there (C12). After a kill, of which nothing was said, it may be.
+fn failed_is_not_listed(scene: &Scene, known: &[CheckpointId], what: &str, out: &mut Outcome) {
+    let listed = scene.open().map_err(anyhow::Error::from).and_then(|manager| scene.ids(&manager));
+    let only_known = |ids: &Vec<_>| ids.iter().all(|id| *id == scene.base || known.contains(id));
+    out.check(listed.as_ref().is_ok_and(only_known), 12, || format!("{what}, and listed are {listed:?}"));
 }
 
 /// A checkpoint that was acknowledged has what was there: it is exported beside the workspace and compared.

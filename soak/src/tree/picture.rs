@@ -13,7 +13,7 @@ use anyhow::{Context as _, Result};
 pub struct Picture(pub BTreeMap<Vec<u8>, Item>);
 
 /// One path.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Item {
     /// Its type and content.
     pub what: What,
@@ -30,7 +30,7 @@ pub struct Item {
 }
 
 /// Type and content.
-#[derive(Clone, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub enum What {
     /// A file with its bytes, and where its data lies when it has holes.
     File(Vec<u8>, Vec<(u64, u64)>),
