@@ -10,6 +10,7 @@ mod cut;
 mod disk;
 pub mod machine;
 pub mod methods;
+mod mirror;
 pub mod operation;
 mod outcome;
 pub mod parsers;

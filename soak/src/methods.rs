@@ -4,11 +4,13 @@ pub mod blocklog;
 pub mod corrupt;
 pub mod crowd;
 pub mod errors;
+pub mod growth;
 pub mod kill;
 pub mod model;
 pub mod mutate;
 pub mod power;
 pub mod racing;
+pub mod short;
 pub mod small;
 pub mod swap;
 pub mod under;
@@ -38,7 +40,9 @@ pub const ALL: &[Method] = &[
     Method { name: "power", about: "power cuts on ext4 and XFS", run: power::run },
     Method { name: "blocklog", about: "images of a disk that lost power", run: blocklog::run },
     Method { name: "small", about: "small disks, few inodes, short files", run: small::run },
+    Method { name: "short", about: "reads that come short", run: short::run },
     Method { name: "crowd", about: "many processes on one store", run: crowd::run },
+    Method { name: "growth", about: "200 turns at fixed churn, every tenth killed", run: growth::run },
     Method { name: "corrupt", about: "every byte of the store damaged", run: corrupt::run },
     Method { name: "racing", about: "racing writers, deadlines, untouched trees", run: racing::run },
     Method { name: "swap", about: "an attacker who exchanges paths", run: swap::run },

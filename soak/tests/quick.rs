@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use turnback_soak::methods::under::Under;
 use turnback_soak::methods::{
-    blocklog, corrupt, crowd, errors, kill, model, mutate, power, racing, small, swap,
+    blocklog, corrupt, crowd, errors, growth, kill, model, mutate, power, racing, short, small, swap,
 };
 use turnback_soak::{Budget, Outcome};
 
@@ -123,8 +123,18 @@ fn small_disks() {
 }
 
 #[test]
+fn reads_that_come_short() {
+    quick(short::run);
+}
+
+#[test]
 fn a_crowd_of_processes() {
     quick(crowd::run);
+}
+
+#[test]
+fn two_hundred_turns_at_fixed_churn() {
+    quick(growth::run);
 }
 
 #[test]
