@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 
 use turnback_core::{CheckpointId, Millis, Phase, PlanId, SandboxId};
 
+use super::committed::COMMIT_OF;
 use super::create::{Purpose, Taken, now};
 use super::manager::{Inner, Manager, STORE_PATIENCE};
 use super::stage_names;
@@ -82,6 +83,38 @@ impl Manager {
         Ok(Checkpoint::of(&published, inner.layout()))
     }
 
+    /// Holds a directory, so that nobody rolls it back meanwhile.
+    pub(crate) fn hold_workspace(&self, canonical: &Path, ctx: &Context) -> Result<FileLock> {
+        let inner = self.open_inner()?;
+        inner.lock_workspace(&Workspace::at(canonical.to_owned())?, ctx)
+    }
+
+    /// The baseline of a sandbox, pictured from a frozen tree that is equal to what the sandbox was made as, inode for inode.
+    pub(crate) fn take_frozen(
+        &self,
+        frozen: &Path,
+        sandbox: &Path,
+        plan_id: &PlanId,
+        ctx: &Context,
+    ) -> Result<CheckpointId> {
+        let inner = self.open_inner()?;
+        let frozen = Workspace::at(frozen.to_owned())?;
+        let sandbox = Workspace::at(sandbox.to_owned())?;
+        // By its metadata one that a killed process made and did not write down is found again.
+        let metadata = BTreeMap::from([(COMMIT_OF.to_owned(), sandbox.id.to_string())]);
+        let label = Some(BASELINE_LABEL.to_owned());
+        let purpose = Purpose { plan_id, phase: Phase::Manual, metadata, label, rollback_of: None };
+        let held = inner.lock_workspace(&sandbox, ctx)?;
+        let published = inner.with_room(&BTreeSet::new(), ctx, || {
+            let _store = inner.share_store(ctx)?;
+            let taken = inner.take_of(&frozen, &sandbox, ctx)?;
+            inner.publish(&sandbox, taken, purpose.clone(), End::Before(ctx))
+        })?;
+        drop(held);
+        self.set_pinned(published.parsed.id, true)?;
+        Ok(published.parsed.id)
+    }
+
     /// Whether a checkpoint's workspace holds anything that the checkpoint does not: also what no checkpoint can keep, save sockets
     /// and devices.
     pub(crate) fn differs(&self, from: CheckpointId, ctx: &Context) -> Result<bool> {
@@ -146,6 +179,24 @@ impl Manager {
 }
 
 impl Inner {
+    /// A picture of one directory as the checkpoint of another one.
+    fn take_of(&self, frozen: &Workspace, sandbox: &Workspace, ctx: &Context) -> Result<Taken<'_>> {
+        let root = frozen.open()?;
+        let identity = match sandbox.open_if_there()? {
+            Some(root) => identity(&root)?,
+            None => identity(&root)?,
+        };
+        let rules = Rules::new(&[], false, None)?;
+        let mut cache = self.cache(sandbox, &rules, identity);
+        cache.forget();
+        let appender = cache.appender();
+        let draft = Draft::begin(self.layout(), &self.packs, &self.budget, self.durability)?;
+        let limits = Limits::default();
+        let walk = self.walk(root, &cache, Some(&appender), &draft, &self.packs, &rules, limits, &[], ctx);
+        let walked = walk.run(self.pool()?)?;
+        Ok(Taken { walked, identity, draft, cache, appender, rules: RulesRecord::default() })
+    }
+
     fn take_mirrored(
         &self,
         resource: &Workspace,

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use turnback_core::{PlanId, SandboxId, SandboxStatus};
 
+use super::frozen;
 use super::git_worktree::{holds_back, take_up_abandoned};
 use super::lease::{Claim, Owner, claim, owner};
 use super::names::{Mechanism, StrategyName};
@@ -115,7 +116,10 @@ impl Sandboxes {
     fn unsaved_unless_busy(&self, place: &Place, ctx: &Context) -> Result<Option<bool>> {
         let Some(_lock) = place.lock(Patience::Try, ctx)? else { return Ok(Some(false)) };
         match place.read()? {
-            Some(record) => self.unsaved(&record, ctx),
+            Some(record) => {
+                let record = frozen::pictured(&self.manager, place, &record, ctx)?.unwrap_or(record);
+                self.unsaved(&record, ctx)
+            }
             None => Ok(Some(false)),
         }
     }
@@ -177,7 +181,11 @@ impl Sandboxes {
                 )));
             }
         }
-        match self.unsaved(&record, ctx) {
+        let unsaved = frozen::pictured(&self.manager, place, &record, ctx).and_then(|newer| {
+            record = newer.unwrap_or_else(|| record.clone());
+            self.unsaved(&record, ctx)
+        });
+        match unsaved {
             Ok(Some(false)) => {}
             Ok(Some(true)) => return Ok(Outcome::Kept("it holds unsaved work".to_owned())),
             Ok(None) => {

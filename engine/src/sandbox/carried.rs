@@ -200,6 +200,7 @@ pub(super) fn foresee(handle: &Handle, options: &CommitOptions, ctx: &Context) -
     take_up(&mut at, ctx)?;
     at.use_()?;
     at.check(SandboxStatus::Committed)?;
+    super::frozen::know(&mut at, ctx)?;
     let baseline = at.baseline()?;
     let plan_id = plan_of(handle.plan_id())?;
     let request =
@@ -227,6 +228,7 @@ pub(super) fn commit(handle: &Handle, options: &CommitOptions, ctx: &Context) ->
     take_up(&mut at, ctx)?;
     at.use_()?;
     at.check(SandboxStatus::Committed)?;
+    super::frozen::know(&mut at, ctx)?;
     let baseline = at.baseline()?;
     let plan_id = plan_of(handle.plan_id())?;
     let request =

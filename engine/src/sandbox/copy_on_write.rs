@@ -9,10 +9,11 @@ use turnback_core::{Millis, SandboxStatus};
 use super::carried;
 use super::commit::{CommitOptions, CommitReport};
 use super::copier::Copier;
+use super::frozen;
 use super::handle::{Handle, Locked};
 use super::lease::Lease;
 use super::locations::{self, Chosen};
-use super::names::StrategyName;
+use super::names::{Mechanism, MechanismChoice, StrategyName};
 use super::options::SandboxOptions;
 use super::record::{CopiedRecord, Record};
 use super::registry::{Place, Registry};
@@ -24,7 +25,7 @@ use crate::checkpoint::{DiffTo, Manager, RollbackRequest};
 use crate::context::Context;
 use crate::error::{Code, Error, Result};
 use crate::report::RollbackReport;
-use crate::restore::{GitMode, Root};
+use crate::restore::{Dir, GitMode, Root};
 use crate::store::{Durability, FileLock};
 
 /// How often the directory of sandboxes is made when it goes meanwhile.
@@ -48,7 +49,15 @@ impl CopyOnWriteSandbox {
         if manager.is_ephemeral()? {
             super::ephemeral::sweep(store);
         }
-        let chosen = locations::choose(&resource, store, options.mechanism, options.location.as_deref())?;
+        let mut chosen = locations::choose(&resource, store, options.mechanism, options.location.as_deref())?;
+        if options.max_files.is_some() && chosen.mechanism == Mechanism::Btrfs {
+            // Nobody counts what a snapshot has.
+            if options.mechanism == MechanismChoice::Btrfs {
+                let reason = "a limit of paths (`maxFiles`) cannot be kept by a snapshot".to_owned();
+                return Err(locations::unsupported(options.mechanism, &[reason]));
+            }
+            chosen.mechanism = Mechanism::Reflink;
+        }
         let registry = Registry::of(manager);
         refuse_inside_sandbox(&registry, &chosen.base)?;
         // Nobody can guess the name, and no two are the same (S9).
@@ -135,8 +144,23 @@ struct Making<'a> {
 impl Making<'_> {
     /// Makes a sandbox that is registered: directory, copy and baseline in one pass, and then the record that says that it is there.
     fn run(&self, mut record: Record, ctx: &Context) -> Result<Record> {
+        let mut mechanism = self.chosen.mechanism;
+        if mechanism == Mechanism::Btrfs {
+            match self.snapshot(record.clone(), ctx) {
+                Err(error)
+                    if self.options.mechanism == MechanismChoice::Auto
+                        && error.code() == Code::UnsupportedFilesystem =>
+                {
+                    tracing::debug!(%error, "no snapshot; blocks are shared file by file");
+                    remove_files(&record, ctx)?;
+                    mechanism = Mechanism::Reflink;
+                    record.mechanism = Some(mechanism);
+                }
+                other => return other,
+            }
+        }
         let (root, fd) = make_root(&record, &self.chosen.base)?;
-        let copier = Copier::new(root, &fd, self.chosen.mechanism, record.resource.as_os_str().as_bytes());
+        let copier = Copier::new(root, &fd, mechanism, record.resource.as_os_str().as_bytes());
         let plan_id = plan_of(record.plan_id.as_ref())?;
         let request = BaselineRequest {
             resource: &record.resource,
@@ -159,10 +183,36 @@ impl Making<'_> {
         self.place.write(&record)?;
         Ok(record)
     }
+
+    /// Takes two snapshots: the one to work in, and the frozen one that its baseline is pictured from when it is first needed (W6).
+    fn snapshot(&self, mut record: Record, ctx: &Context) -> Result<Record> {
+        let holder = make_holder(&record, &self.chosen.base)?;
+        {
+            // Nobody rolls the resource back in between.
+            let _held = self.manager.hold_workspace(&record.resource, ctx)?;
+            frozen::take(&record, &holder)?;
+        }
+        ctx.check()?;
+        frozen::note(&mut record);
+        record.status = record.status.transition(SandboxStatus::Created).map_err(super::handle::illegal)?;
+        self.place.write(&record)?;
+        Ok(record)
+    }
 }
 
 /// Makes the private directory and the empty root in it.
 pub(super) fn make_root(record: &Record, base: &Path) -> Result<(Root, OwnedFd)> {
+    let inside = make_holder(record, base)?;
+    let failed = |errno| Error::io("making the sandbox's directory", errno).at(&record.path);
+    let root_name = record.path.file_name().map(|n| n.as_bytes().to_vec()).unwrap_or_default();
+    inside.mkdir(&root_name, 0o700).map_err(failed)?;
+    let top = inside.dir(&root_name).map_err(failed)?;
+    let fd = top.readable().map_err(failed)?;
+    Ok((Root::from_dir(top, record.path.clone()), fd))
+}
+
+/// Makes the private directory around a sandbox.
+fn make_holder(record: &Record, base: &Path) -> Result<Dir> {
     let Some(holder) = &record.holder else {
         return Err(Error::new(Code::Io, "the sandbox has no place", "please report this"));
     };
@@ -183,11 +233,7 @@ pub(super) fn make_root(record: &Record, base: &Path) -> Result<(Root, OwnedFd)>
     };
     let inside = base.top().dir(&holder_name).map_err(failed)?;
     inside.become_private().map_err(failed)?;
-    let root_name = name(&record.path);
-    inside.mkdir(&root_name, 0o700).map_err(failed)?;
-    let top = inside.dir(&root_name).map_err(failed)?;
-    let fd = top.readable().map_err(failed)?;
-    Ok((Root::from_dir(top, record.path.clone()), fd))
+    Ok(inside)
 }
 
 /// Takes everything back that was made of a sandbox that failed.
@@ -216,6 +262,10 @@ impl Sandbox for CopyOnWriteSandbox {
 
     fn take_up(&self, at: &mut Locked<'_>, ctx: &Context) -> Result<()> {
         carried::take_up(at, ctx)
+    }
+
+    fn know_baseline(&self, at: &mut Locked<'_>, ctx: &Context) -> Result<()> {
+        frozen::know(at, ctx)
     }
 
     fn commit(&self, options: &CommitOptions, ctx: &Context) -> Result<CommitReport> {

@@ -8,6 +8,7 @@ use rustix::fs::{Mode, OFlags, RawDir};
 use rustix::io::Errno;
 
 use super::names::{Mechanism, MechanismChoice};
+use super::snapshot;
 use crate::checkpoint::baseline::make_private_directory;
 use crate::error::{Code, Error, Result};
 use crate::model::FileKind;
@@ -45,9 +46,14 @@ pub(super) fn choose(
     asked: MechanismChoice,
     location: Option<&Path>,
 ) -> Result<Chosen> {
-    if asked == MechanismChoice::Btrfs {
-        return Err(unsupported(asked, &[no_snapshots().to_owned()]));
+    let snapshots = match asked {
+        MechanismChoice::Auto | MechanismChoice::Btrfs => snapshot::can_be_taken_of(resource),
+        _ => Err(String::new()),
+    };
+    if let (MechanismChoice::Btrfs, Err(reason)) = (asked, &snapshots) {
+        return Err(unsupported(asked, std::slice::from_ref(reason)));
     }
+    let shares = if snapshots.is_ok() { Mechanism::Btrfs } else { Mechanism::Reflink };
     let first = match location {
         Some(path) => Candidate { path: absolute(path)?, own: false },
         None => Candidate { path: beside_store(store), own: true },
@@ -58,7 +64,7 @@ pub(super) fn choose(
     }
     let sample = sample(resource)?;
     let mut reasons = match shares_blocks(&sample, &first.existing) {
-        Ok(()) => return Ok(first.chosen(Mechanism::Reflink, Vec::new())),
+        Ok(()) => return Ok(first.chosen(shares, Vec::new())),
         Err(reason) => vec![format!("{}: {reason}", first.base.display())],
     };
     if location.is_none()
@@ -68,22 +74,17 @@ pub(super) fn choose(
             .map_err(|error| error.to_string())
             .and_then(|spot| shares_blocks(&sample, &spot.existing).map(|()| spot));
         match shared {
-            Ok(spot) => return Ok(spot.chosen(Mechanism::Reflink, reasons)),
+            Ok(spot) => return Ok(spot.chosen(shares, reasons)),
             Err(reason) => reasons.push(format!("{}: {reason}", second.path.display())),
         }
     }
-    if asked == MechanismChoice::Reflink {
+    if matches!(asked, MechanismChoice::Reflink | MechanismChoice::Btrfs) {
         return Err(unsupported(asked, &reasons));
     }
     Ok(first.chosen(Mechanism::Copy, reasons))
 }
 
-/// Why there are no btrfs snapshots.
-pub(super) const fn no_snapshots() -> &'static str {
-    "this version makes no btrfs snapshots; on btrfs `reflink` shares all blocks as well"
-}
-
-fn unsupported(asked: MechanismChoice, reasons: &[String]) -> Error {
+pub(super) fn unsupported(asked: MechanismChoice, reasons: &[String]) -> Error {
     Error::new(
         Code::UnsupportedFilesystem,
         format!("the mechanism `{asked}` cannot be had here ({})", reasons.join("; ")),
@@ -311,13 +312,22 @@ pub(crate) fn mechanisms(resource: &Path, store: &Path) -> Result<Vec<(&'static 
     let store = std::fs::canonicalize(store).map_err(|e| Error::io("resolving the store", e).at(store))?;
     let chosen = choose(&resource, &store, MechanismChoice::Auto, None)?;
     let at = chosen.base.display();
+    let btrfs = match (chosen.mechanism, snapshot::can_be_taken_of(&resource)) {
+        (Mechanism::Btrfs, _) => {
+            (true, format!("the resource is a subvolume: sandboxes in {at} are snapshots of it"))
+        }
+        (_, Err(reason)) => (false, reason),
+        (_, Ok(())) => (false, chosen.reasons.join("; ")),
+    };
     let reflink = match chosen.mechanism {
-        Mechanism::Reflink => (true, format!("files share their blocks with sandboxes in {at}")),
+        Mechanism::Btrfs | Mechanism::Reflink => {
+            (true, format!("files share their blocks with sandboxes in {at}"))
+        }
         Mechanism::Copy => (false, chosen.reasons.join("; ")),
     };
     let copy = format!("always to be had, in {}", beside_store(&store).display());
     Ok(vec![
-        (MechanismChoice::Btrfs.as_str(), false, no_snapshots().to_owned()),
+        (MechanismChoice::Btrfs.as_str(), btrfs.0, btrfs.1),
         (MechanismChoice::Reflink.as_str(), reflink.0, reflink.1),
         (MechanismChoice::Copy.as_str(), true, copy),
     ])

@@ -36,7 +36,7 @@ impl StrategyName {
 /// How a `copy_on_write` sandbox is to be made (S5).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum MechanismChoice {
-    /// The best that can be had: sharing blocks before copying them.
+    /// The best that can be had: a snapshot before sharing blocks, and that before copying them.
     #[default]
     Auto,
     /// Files share their blocks with the resource's until one of them is written.
@@ -66,6 +66,8 @@ impl MechanismChoice {
 /// How a `copy_on_write` sandbox was made.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Mechanism {
+    /// It is a snapshot of a btrfs subvolume.
+    Btrfs,
     /// Files share their blocks with the resource's until one of them is written.
     Reflink,
     /// Bytes were copied.
@@ -74,12 +76,13 @@ pub enum Mechanism {
 
 impl Mechanism {
     /// Every mechanism.
-    pub const ALL: [Self; 2] = [Self::Reflink, Self::Copy];
+    pub const ALL: [Self; 3] = [Self::Btrfs, Self::Reflink, Self::Copy];
 
     /// The name as users see it.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
+            Self::Btrfs => "btrfs",
             Self::Reflink => "reflink",
             Self::Copy => "copy",
         }

@@ -6,7 +6,7 @@ use turnback_core::PlanId;
 
 use super::handle::Locked;
 use super::locations::drop_if_empty;
-use super::names::StrategyName;
+use super::names::{Mechanism, StrategyName};
 use super::record::Record;
 use crate::checkpoint::Manager;
 use crate::context::Context;
@@ -73,6 +73,9 @@ pub(super) fn remove_files(record: &Record, ctx: &Context) -> Result<()> {
         None => {}
         Some(_) => {
             let dir = root.top().dir(name).map_err(failed)?;
+            if record.mechanism == Some(Mechanism::Btrfs) {
+                super::frozen::remove(record, &dir);
+            }
             remove_beneath(&Root::from_dir(dir, holder.clone())).map_err(failed)?;
             root.top().rmdir(name).map_err(failed)?;
         }

@@ -59,6 +59,14 @@ pub trait Sandbox: Debug + Send + Sync {
         Ok(())
     }
 
+    /// *A strategy's step:* makes sure that the baseline is there, where it is pictured only when it is needed.
+    ///
+    /// # Errors
+    /// Those of a checkpoint.
+    fn know_baseline(&self, _at: &mut Locked<'_>, _ctx: &Context) -> Result<()> {
+        Ok(())
+    }
+
     /// Brings the sandbox's changes into its resource (S6, S7). Conflicts are in the report; nothing is written then.
     ///
     /// # Errors
@@ -122,6 +130,7 @@ pub trait Sandbox: Debug + Send + Sync {
         let mut at = self.handle().locked(ctx)?;
         at.record()?;
         self.take_up(&mut at, ctx)?;
+        self.know_baseline(&mut at, ctx)?;
         self.compare(&at, ctx)
     }
 
@@ -133,6 +142,7 @@ pub trait Sandbox: Debug + Send + Sync {
         let mut at = self.handle().locked(ctx)?;
         at.record()?;
         self.take_up(&mut at, ctx)?;
+        self.know_baseline(&mut at, ctx)?;
         if at.status() != SandboxStatus::Pending {
             at.baseline()?;
         }
@@ -160,6 +170,7 @@ pub trait Sandbox: Debug + Send + Sync {
         let mut report = CleanupReport::default();
         if at.status() != SandboxStatus::CleanedUp {
             at.check(SandboxStatus::CleanedUp)?;
+            self.know_baseline(&mut at, ctx)?;
             match self.has_unsaved(&at, ctx) {
                 Ok(false) => {}
                 Ok(true) if force => report.saved_checkpoint_id = save(&at, ctx)?,

@@ -16,6 +16,12 @@ pub struct Ground {
     _dir: TempDir,
 }
 
+/// Makes a subvolume with the program that comes with `mkfs.btrfs`.
+pub fn subvolume(at: &Path) {
+    let made = Command::new("btrfs").args(["-q", "subvolume", "create"]).arg(at).output().unwrap();
+    assert!(made.status.success(), "{}", String::from_utf8_lossy(&made.stderr));
+}
+
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
     /// Wherever temporary directories are.
@@ -24,6 +30,8 @@ pub enum Kind {
     Ext4,
     Xfs,
     Btrfs,
+    /// btrfs, with a resource that is a subvolume.
+    Subvolume,
 }
 
 impl Kind {
@@ -50,11 +58,20 @@ impl Kind {
         Some(Ground { path: at, _mount: Some(mount), _dir: dir })
     }
 
+    /// Makes the directory that is to be isolated.
+    pub fn make_resource(self, at: &Path) {
+        if self == Self::Subvolume {
+            subvolume(at);
+        } else {
+            std::fs::create_dir(at).unwrap();
+        }
+    }
+
     fn looped(self, dir: &Path, size: &str, at: &Path) -> Option<Mount> {
         let image = dir.join("image");
         let (program, arguments): (_, &[&str]) = match self {
             Self::Xfs => ("mkfs.xfs", &["-q"]),
-            Self::Btrfs => ("mkfs.btrfs", &["-q"]),
+            Self::Btrfs | Self::Subvolume => ("mkfs.btrfs", &["-q"]),
             _ => ("mkfs.ext4", &["-q", "-F"]),
         };
         // The administrator's programs are not in every path.

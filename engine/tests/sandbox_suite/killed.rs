@@ -25,7 +25,7 @@ fn all_is_listed(place: &Place) {
 }
 
 /// After a kill: all is listed, nothing is damaged, and a cleanup leaves nothing.
-fn is_recovered(place: &Place, before: &crate::common::picture::Tree) {
+pub fn is_recovered(place: &Place, before: &crate::common::picture::Tree) {
     let manager = open(&place.dir().join("store")).unwrap();
     all_is_listed(place);
     assert_eq!(manager.verify(None, &ctx()).unwrap().damaged, []);

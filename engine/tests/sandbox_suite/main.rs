@@ -28,4 +28,5 @@ mod life;
 mod place;
 mod plans;
 mod random;
+mod snapshots;
 mod speed;

@@ -32,7 +32,7 @@ impl Place {
 
     pub fn sized(kind: Kind, size: &str) -> Option<Self> {
         let ground = kind.ground_of(size)?;
-        fs::create_dir(ground.path.join("work")).unwrap();
+        kind.make_resource(&ground.path.join("work"));
         let manager = open(&ground.path.join("store")).unwrap();
         let sandboxes = Sandboxes::new(&manager);
         Some(Self { ground, manager, sandboxes })

@@ -27,6 +27,8 @@ pub fn says_how_it_was_made(place: &Place, subject: Subject) {
     let (shared, copied) = match says {
         Some(Mechanism::Reflink) => (1, 1),
         Some(Mechanism::Copy) => (0, 2),
+        // Nobody counts what a snapshot has.
+        Some(Mechanism::Btrfs) => (0, 0),
         None if subject.is_git() => (0, 2),
         None => (0, 0),
     };

@@ -141,6 +141,8 @@ pub fn lies_outside(place: &Place, subject: Subject) {
     for above in [path.parent().unwrap(), &place.base()] {
         assert_eq!(fs::metadata(above).unwrap().mode() & 0o7777, 0o700, "{above:?}");
     }
+    // A snapshot's is taken when it is first needed.
+    assert_eq!(subject.changes(&sandbox), []);
     let checkpoint = place.manager.list(Some(&sandbox.handle().checkpoints_id().unwrap())).unwrap();
     assert_eq!(checkpoint.checkpoints[0].label.as_deref(), Some("baseline"));
     assert!(checkpoint.checkpoints[0].pinned);

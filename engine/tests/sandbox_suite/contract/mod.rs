@@ -99,6 +99,9 @@ table! {
     auto_on_xfs_shares: Xfs, CopyOnWrite, Auto, Says::Has(Mechanism::Reflink);
     reflink_on_btrfs: Btrfs, CopyOnWrite, Reflink, Says::Has(Mechanism::Reflink);
     auto_on_btrfs_shares: Btrfs, CopyOnWrite, Auto, Says::Has(Mechanism::Reflink);
+    btrfs_on_a_subvolume: Subvolume, CopyOnWrite, Btrfs, Says::Has(Mechanism::Btrfs);
+    auto_on_a_subvolume_snapshots: Subvolume, CopyOnWrite, Auto, Says::Has(Mechanism::Btrfs);
+    reflink_on_a_subvolume: Subvolume, CopyOnWrite, Reflink, Says::Has(Mechanism::Reflink);
     btrfs_on_tmpfs: Tmpfs, CopyOnWrite, Btrfs, Says::CannotBeHad;
     btrfs_on_a_plain_directory: Btrfs, CopyOnWrite, Btrfs, Says::CannotBeHad;
     worktree_here: Here, GitWorktree, Auto, Says::Nothing;
