@@ -71,13 +71,14 @@ export async function long<T>(call: Call<T>, limits: Limits): Promise<T> {
       if (over || givenUp !== undefined) return;
       if (!ticket.cancel()) {
         // Too late: the engine is at the one step that cannot be cancelled. To who only set a limit its success is worth a moment's
-        // waiting; what comes later still, because that step hangs, and what nobody wants any more the engine takes back itself.
+        // waiting; what comes later still, because that step hangs, and what nobody wants any more the engine takes back itself. Of a
+        // call that lingers it may be the step of a checkpoint on its way: what follows that ends as well, and says how far it came.
         if (!mayStillSucceed && ticket.abandon()) return leave(error(undefined));
         givenUp = error;
         lingering = setTimeout(() => {
           ticket.abandon();
           leave(error(undefined));
-        }, COMMIT_MS);
+        }, call.lingerMs ?? COMMIT_MS);
         return;
       }
       if (call.lingerMs === undefined) return leave(error(undefined));

@@ -6,12 +6,19 @@ export function isFailure(answer: unknown): answer is Failure {
   return typeof answer === 'object' && answer !== null && 'failureCode' in answer;
 }
 
+const NUMBERS = ['neededBytes', 'maxBytes', 'changes'];
+/** Lists, and what stands between their entries. */
+const LISTS = { paths: '\n', undone: '\n', notUndone: '\n', allowed: ', ' };
+
 /** Details cross as text. What is a number, a yes or a list is one again. */
 function typed(told: Record<string, string>): Record<string, unknown> {
   const details: Record<string, unknown> = { ...told };
-  for (const name of ['neededBytes', 'maxBytes']) if (name in told) details[name] = Number(told[name]);
+  for (const name of NUMBERS) if (name in told) details[name] = Number(told[name]);
   if ('pending' in told) details.pending = told.pending === 'true';
-  if (told.paths !== undefined) details.paths = Object.freeze(told.paths.split('\n'));
+  for (const [name, between] of Object.entries(LISTS)) {
+    const joined = told[name];
+    if (joined !== undefined) details[name] = Object.freeze(joined === '' ? [] : joined.split(between));
+  }
   return details;
 }
 

@@ -54,6 +54,32 @@ export {
   type SandboxStatus,
   shouldCheckpoint,
 } from './policy.js';
+export {
+  type AbandonedReport,
+  type AnySandbox,
+  attachSandbox,
+  type CleanupReport,
+  type CommitOptions,
+  type CommitReport,
+  type Copied,
+  CopyOnWriteSandbox,
+  cleanupAbandoned,
+  createSandbox,
+  type DamagedSandbox,
+  GitWorktreeSandbox,
+  listDamagedSandboxes,
+  listSandboxes,
+  type Mechanism,
+  NoSandbox,
+  type Sandbox,
+  type SandboxInfo,
+  SandboxManager,
+  type SandboxOptions,
+  type SandboxOwner,
+  type SandboxStoreOptions,
+  type Strategy,
+} from './sandbox/index.js';
+export type { SandboxOrPath } from './sandbox/target.js';
 export type {
   Begun,
   Bounded,

@@ -7,7 +7,8 @@ import { BOUNDED, CREATE, checkpointId, LONG, label, metadata, nameId, OPEN, PRU
 import { absolute, type Path, pathBytes } from './paths.js';
 import * as records from './records.js';
 import * as restoring from './restoring.js';
-import { OpenStore } from './store.js';
+import { target as checkedTarget, type SandboxOrPath } from './sandbox/target.js';
+import { OpenStore, ownStore } from './store.js';
 import type {
   Bounded,
   Change,
@@ -52,6 +53,7 @@ export class CheckpointManager implements AsyncDisposable {
 
   private constructor(store: OpenStore) {
     this.#store = store;
+    ownStore(this, store);
   }
 
   /**
@@ -83,23 +85,23 @@ export class CheckpointManager implements AsyncDisposable {
   }
 
   /**
-   * Takes a checkpoint of a directory as it is now (C3, C4). The directory is only read, save that a restore of it that was interrupted
+   * Takes a checkpoint of a directory or a sandbox as it is now (C3, C4). The directory is only read, save that a restore of it that was interrupted
    * is finished first (C8): the record then says so in `recovered`.
    *
-   * @param target the directory; a relative path is resolved at this call, by the working directory
+   * @param target the sandbox or the directory; a relative path is resolved at this call, by the working directory
    * @param metadata at most 64 keys of 1 to 128 bytes, values of at most 4 KiB
    * @throws TurnbackError `NOT_A_DIRECTORY`, `PERMISSION_DENIED`, `TOO_BROAD`, `STORE_NESTED`, `STORE_FULL`, `DISK_FULL`,
    *   `BUSY`, `ABORTED`, `TIMED_OUT`
    */
   async createCheckpoint(
-    target: Path,
+    target: SandboxOrPath,
     planId: string,
     atPhase: Phase,
     meta?: Readonly<Record<string, string>>,
     createOptions?: CreateOptions,
   ): Promise<CreatedCheckpoint> {
     const named = {
-      directory: absolute('target', target),
+      directory: checkedTarget('target', target).directory,
       planId: nameId('planId', planId),
       phase: phase('phase', atPhase),
       metadata: metadata('metadata', meta),

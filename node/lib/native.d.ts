@@ -39,6 +39,14 @@ export declare class Gate {
   passCovered(sandboxId: string, turnId: string, nowMs: number): string | null
 }
 
+/** What became of the abandoned sandboxes. */
+export interface NativeAbandonedReport {
+  /** Those that are gone. */
+  removed: Array<string>
+  /** Those that stay. */
+  kept: Array<NativeKeptSandbox>
+}
+
 /** What an interrupted restore was doing. */
 export interface NativeBegun {
   /** What kind of work, in lower snake case. */
@@ -99,6 +107,40 @@ export interface NativeComment {
   turnId: string
 }
 
+/** What a commit did. */
+export interface NativeCommitReport {
+  /** Whether everything that is not held back is where it belongs. */
+  committed: boolean
+  /** What was committed. */
+  changes: Array<NativeChange>
+  /** Changed on both sides. */
+  conflicts: Array<NativeConflict>
+  /** Held back, with the reason. */
+  heldBack: Array<NativeUncovered>
+  /** The checkpoint of the resource from before. */
+  preApplyCheckpointId?: string
+  /** The worktree's branch. */
+  branch?: string
+  /** The commit with the changes. */
+  commit?: string
+}
+
+/** How to commit. */
+export interface NativeCommitRequest {
+  /** What happens to paths that both sides changed: `fail`, `ours` or `theirs`. */
+  onConflict: string
+  /** For a worktree: to its own branch alone. */
+  branchOnly: boolean
+  /** Merge texts whose changed lines do not meet. */
+  textMerge?: boolean
+  /** For a worktree: the commit's message. */
+  message?: string
+  /** Do not hold back what lies in a `.git`. */
+  allowGit: boolean
+  /** Do not hold back what makes the host run something later. */
+  allowTrusted: boolean
+}
+
 /** A path that two sides changed. */
 export interface NativeConflict {
   /** The path, relative to the workspace. */
@@ -107,6 +149,18 @@ export interface NativeConflict {
   ours: string
   /** What was to come back, in words. */
   theirs: string
+}
+
+/** How the files of a sandbox came about. */
+export interface NativeCopied {
+  /** Files that share their blocks with the resource's. */
+  sharedFiles: number
+  /** Files whose bytes were copied. */
+  copiedFiles: number
+  /** Of those, the ones that the file system would not share. */
+  refusedFiles: number
+  /** Absolute links that lead back into the resource. */
+  absoluteLinks: number
 }
 
 /** How much of a workspace a checkpoint holds. */
@@ -187,11 +241,33 @@ export interface NativeFlag {
   warning?: string
 }
 
+/** What there is to know of a worktree's repository. */
+export interface NativeGitInfo {
+  /** The worktree's branch. */
+  branch: string
+  /** How many files are pointers to content elsewhere. */
+  lfsPointers: number
+  /** The first of them. */
+  lfsPaths: Array<PathText>
+  /** How many submodules there are. */
+  submodules: number
+  /** The first of them. */
+  submodulePaths: Array<PathText>
+}
+
 /** A checkpoint that stays. */
 export interface NativeKept {
   /** The name of the checkpoint's directory. */
   checkpointId: string
   /** Why, in lower snake case. */
+  reason: string
+}
+
+/** An abandoned sandbox that stays. */
+export interface NativeKeptSandbox {
+  /** Its id. */
+  id: string
+  /** Why. */
   reason: string
 }
 
@@ -253,6 +329,16 @@ export declare class NativeManager {
   isPaused(): Promise<boolean | Failure>
   /** Closes the store. May be called again. */
   close(): Promise<undefined | Failure>
+  /** Makes a sandbox. */
+  createSandbox(request: NativeSandboxRequest, ticket: Ticket, control: Control): Promise<NativeSandbox | Failure>
+  /** A sandbox that was made earlier. */
+  attachSandbox(id: string, ticket: Ticket, control: Control): Promise<NativeSandbox | Failure>
+  /** All sandboxes of the store. */
+  listSandboxes(ticket: Ticket, control: Control): Promise<Array<NativeSandboxInfo> | Failure>
+  /** Removes the sandboxes that nobody keeps and that hold nothing unsaved. */
+  cleanupAbandoned(ticket: Ticket, control: Control): Promise<NativeAbandonedReport | Failure>
+  /** What holds the sandboxes of plans. */
+  sandboxManager(): NativeSandboxManager
   /** Restores a checkpoint. */
   rollback(id: string, request: NativeRollbackRequest, ticket: Ticket, control: Control): Promise<NativeRollbackReport | Failure>
   /** Takes a rollback back. */
@@ -415,6 +501,114 @@ export interface NativeRollbackRequest {
   allowReplacedRoot: boolean
   /** Take a checkpoint first. */
   safety: boolean
+}
+
+/** One sandbox, held by this process as long as this object lives. */
+export declare class NativeSandbox {
+  /** Its id. */
+  get id(): string
+  /** The id under which its checkpoints stand. */
+  get checkpointsId(): string
+  /** What it isolates. */
+  get resource(): PathText
+  /** Where to work. */
+  get path(): PathText
+  /** How it isolates. */
+  get strategy(): string
+  /** How a copy was made; nothing where none was. */
+  get mechanism(): string | null
+  /** Its plan. */
+  get planId(): string | null
+  /** Its status, as the last call on this object found it. */
+  get status(): string
+  /** What must be writable to work in it. */
+  get writablePaths(): Array<PathText>
+  /** The first absolute links that lead back into the resource. */
+  get absoluteLinks(): Array<PathText>
+  /** How its files came about. */
+  get copied(): NativeCopied
+  /** What there is to know of its repository. */
+  get git(): NativeGitInfo | null
+  /** Whether a path is inside, with every link followed. */
+  contains(path: Uint8Array): boolean
+  /** Looks at the status anew. */
+  refresh(): Promise<undefined | Failure>
+  /** Makes it active, if it is not. */
+  enter(): Promise<undefined | Failure>
+  /** What differs from the baseline. */
+  changes(ticket: Ticket, control: Control): Promise<Array<NativeChange> | Failure>
+  /** Brings the changes into the resource. */
+  commit(request: NativeCommitRequest, ticket: Ticket, control: Control): Promise<NativeCommitReport | Failure>
+  /** Takes the last commit back. */
+  undoCommit(ticket: Ticket, control: Control): Promise<NativeRollbackReport | Failure>
+  /** Puts it back to its baseline. */
+  rollback(ticket: Ticket, control: Control): Promise<NativeRollbackReport | Failure>
+  /** Removes it: the id of the checkpoint that holds what was unsaved, or `null`. */
+  cleanup(force: boolean, ticket: Ticket, control: Control): Promise<string | null | Failure>
+}
+
+/** What a sandbox's record says. */
+export interface NativeSandboxAbout {
+  /** What it isolates. */
+  resource: PathText
+  /** Where to work. */
+  path: PathText
+  /** How it isolates. */
+  strategy: string
+  /** How a copy was made. */
+  mechanism?: string
+  /** Its status. */
+  status: string
+  /** Its plan. */
+  planId?: string
+}
+
+/** A sandbox as it stands in the registry. */
+export interface NativeSandboxInfo {
+  /** Its id. */
+  id: string
+  /** What its record says; nothing when that is damaged. */
+  about?: NativeSandboxAbout
+  /** Who keeps it, in lower snake case. */
+  owner: string
+  /** Whether it holds unsaved work; nothing when that is not known. */
+  unsaved?: boolean
+  /** Why something is not known. */
+  problem?: string
+}
+
+/** The sandboxes of plans. */
+export declare class NativeSandboxManager {
+  /** A plan's sandbox of a resource. */
+  getOrCreate(plan: string, request: NativeSandboxRequest, ticket: Ticket, control: Control): Promise<NativeSandbox | Failure>
+  /** The sandboxes of a plan, by resource. */
+  ofPlan(plan: string): Promise<Array<NativeSandbox> | Failure>
+  /** Commits all sandboxes of a plan, or none. */
+  commitAll(plan: string, request: NativeCommitRequest, ticket: Ticket, control: Control): Promise<Array<NativeCommitReport> | Failure>
+  /** Lets go of the sandboxes of a plan that are cleaned up. */
+  forget(plan: string): Promise<undefined | Failure>
+}
+
+/** What a new sandbox is to be. */
+export interface NativeSandboxRequest {
+  /** The directory to isolate, absolute. */
+  resource: Uint8Array
+  /** How, in lower snake case. */
+  strategy: string
+  /** Its plan's id. */
+  planId?: string
+  /** How a copy is to be made. */
+  mechanism: string
+  /** The directory in which to make it, absolute. */
+  location?: Uint8Array
+  /** What is carried into a worktree, relative to the resource. */
+  seed: Array<Uint8Array>
+  /** Begin with the resource's uncommitted state. */
+  carryChanges: boolean
+  /** Nobody has to hold it for so many milliseconds; without it, this process does. */
+  detachedForMs?: number
+  /** Refuse a tree of more files. */
+  maxFiles?: number
 }
 
 /** A path that is not covered, kept or restorable, with the reason. */

@@ -36,7 +36,7 @@ import type {
   VerifyReport,
 } from './types.js';
 
-const list = <A, B>(all: readonly A[], one: (entry: A) => B): readonly B[] => Object.freeze(all.map(one));
+export const list = <A, B>(all: readonly A[], one: (entry: A) => B): readonly B[] => Object.freeze(all.map(one));
 
 function path({ text, bytes }: PathText): { path: string; pathBytes?: Uint8Array } {
   return bytes === undefined ? { path: text } : { path: text, pathBytes: bytes };
@@ -87,7 +87,7 @@ export function listed(from: NativeListed): ListedCheckpoint {
   return Object.freeze(Object.assign(fields(from.checkpoint), beside));
 }
 
-function conflict({ path: at, ours, theirs }: NativeConflict): Conflict {
+export function conflict({ path: at, ours, theirs }: NativeConflict): Conflict {
   return Object.freeze({ ...path(at), ours, theirs });
 }
 

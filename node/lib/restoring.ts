@@ -28,7 +28,7 @@ function perhapsInPart(engines: TurnbackError | undefined): string {
 }
 
 /** How long a call that was given up may take to say how far it came, in milliseconds (C8). */
-const LINGER_MS = 10_000;
+export const LINGER_MS = 10_000;
 
 export async function rollbackTo(
   store: OpenStore,
@@ -154,7 +154,7 @@ type Afterwards = Parameters<OpenStore['long']>[1];
 const NOTHING: Outcome = { wrote: false };
 
 /** A restore of a workspace: also one that fails halfway voids what guards remember (G8). Its workspace may be unknown. */
-async function restoring<T>(
+export async function restoring<T>(
   workspace: () => Promise<string | undefined>,
   restore: (afterwards: Afterwards) => Promise<T>,
   outcome: (done: T) => Outcome,
@@ -182,7 +182,7 @@ async function restoring<T>(
 }
 
 /** What a report says of it. What an interrupted one was finished with first is not told apart. */
-function outcomeOf(
+export function outcomeOf(
   { restored, written, deleted, rootRecreated, recovered, undoCheckpointId }: NativeRollbackReport,
   all: boolean,
 ): Outcome {
@@ -218,7 +218,7 @@ async function workspaceOf(store: OpenStore, id: string, into?: Buffer): Promise
   }
 }
 
-function told(store: OpenStore, from: NativeRollbackReport, message: string): RollbackReport {
+export function told(store: OpenStore, from: NativeRollbackReport, message: string): RollbackReport {
   const report = records.rollbackReport(from);
   tellRecovered(store.log, report.recovered);
   const { checkpointId: id, restored, written, deleted, undoCheckpointId, conflicts } = report;

@@ -67,3 +67,16 @@ export class OpenStore {
     return running;
   }
 }
+
+/** Whose store it is: what works on a store needs its manager, and the manager shows its store to nobody else. */
+const stores = new WeakMap<object, OpenStore>();
+
+/** @internal Notes whose store it is. */
+export function ownStore(manager: object, store: OpenStore): void {
+  stores.set(manager, store);
+}
+
+/** @internal A manager's store; `undefined` for what is no manager of this copy of the package. */
+export function storeOf(manager: object): OpenStore | undefined {
+  return stores.get(manager);
+}

@@ -17,4 +17,8 @@ pub mod prune;
 pub mod recovery;
 pub mod request;
 pub mod revert;
+pub mod sandbox;
+pub mod sandbox_report;
+pub mod sandbox_request;
+pub mod sandboxes;
 pub mod writing;

@@ -83,7 +83,7 @@ impl NativeCreateRequest {
     /// # Errors
     /// `INVALID_ARGUMENT` for what is no id, phase or number.
     pub(crate) fn parse(self) -> Result<CreateRequest> {
-        let plan_id = PlanId::new(self.plan_id).map_err(|cause| invalid(&cause))?;
+        let plan_id = plan_id(self.plan_id)?;
         let phase: Phase = self.phase.parse().map_err(|cause| invalid(&cause))?;
         let mut request = CreateRequest::new(plan_id, phase);
         request.metadata = self.metadata.into_iter().map(|pair| (pair.key, pair.value)).collect();
@@ -145,6 +145,14 @@ pub(crate) fn checkpoint_id(text: &str) -> Result<CheckpointId> {
 /// `INVALID_ARGUMENT` for what is none.
 pub(crate) fn sandbox_id(text: &str) -> Result<SandboxId> {
     SandboxId::new(text).map_err(|cause| invalid(&cause))
+}
+
+/// A plan's id.
+///
+/// # Errors
+/// `INVALID_ARGUMENT` for what is none.
+pub(crate) fn plan_id(text: String) -> Result<PlanId> {
+    PlanId::new(text).map_err(|cause| invalid(&cause))
 }
 
 /// The other side of a comparison: a checkpoint, or the workspace as it is now.

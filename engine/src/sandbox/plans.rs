@@ -80,6 +80,12 @@ impl SandboxManager {
     pub fn cleanup_all(&self, plan_id: &PlanId, force: bool, ctx: &Context) -> Vec<Result<CleanupReport>> {
         let answers: Vec<_> =
             self.of_plan(plan_id).into_iter().map(|sandbox| sandbox.cleanup(force, ctx)).collect();
+        self.forget_cleaned(plan_id);
+        answers
+    }
+
+    /// Lets go of the sandboxes of a plan that are cleaned up, by whomever.
+    pub fn forget_cleaned(&self, plan_id: &PlanId) {
         locked(&self.cells).retain(|(plan, _), cell| {
             let gone = || {
                 // Somebody who is making one holds it.
@@ -88,6 +94,5 @@ impl SandboxManager {
             };
             plan != plan_id || !gone()
         });
-        answers
     }
 }

@@ -6,8 +6,9 @@ import { wasDeleted } from '../deletions.js';
 import { invalidArgument, isTurnbackError, TurnbackError } from '../errors.js';
 import type { CheckpointManager } from '../manager.js';
 import { CREATE, nameId } from '../options.js';
-import { absolute, type Path } from '../paths.js';
+import type { Path } from '../paths.js';
 import { isVoid, restoresOf } from '../restores.js';
+import { target as checkedTarget, type SandboxOrPath } from '../sandbox/target.js';
 import type { CreateOptions } from '../types.js';
 import type { Driver, DriverAnswer, DriverRequest } from './driver.js';
 
@@ -40,7 +41,7 @@ const AHEAD_MS = 100;
 const MAX_DEADLINE_MS = 2 ** 31 - 1;
 
 /**
- * Checkpoints of one directory, into the manager's store, with the phase `pre_batch`. The metadata say `comment`, `turnId` and,
+ * Checkpoints of one directory or sandbox, into the manager's store, with the phase `pre_batch`. The metadata say `comment`, `turnId` and,
  * if earlier batches of the turn may have run, `late` (G6).
  *
  * When the guard gives up, the engine's work ends at its next system call, leaves nothing and publishes nothing (C12). While
@@ -48,22 +49,26 @@ const MAX_DEADLINE_MS = 2 ** 31 - 1;
  * rollback by any manager of this thread the guard counts on no checkpoint from before it (G8), and on none that one of them
  * deleted.
  *
- * It is for one sandbox. Its `sandboxId` is the directory's path, the id that the store has for it (`manager.sandboxIdOf`), or
+ * It is for one sandbox. Its `sandboxId` is the sandbox's id, the directory's path, the id that the store has for it (`manager.sandboxIdOf`), or
  * else a name of the caller's: the first one stays. A checkpoint for another sandbox is refused with `INVALID_ARGUMENT`, because
  * it would be of the wrong directory.
  *
- * @param target the directory; a relative path is resolved at this call, by the working directory
+ * @param target the sandbox or the directory; a relative path is resolved at this call, by the working directory
  * @throws TurnbackError `INVALID_ARGUMENT`. A checkpoint rejects with `BUSY` when another operation held the workspace until shortly
  *   before the guard's limit, and with what `createCheckpoint` throws
  */
-export function localDriver(manager: CheckpointManager, target: Path, driverOptions?: LocalDriverOptions): LocalDriver {
+export function localDriver(
+  manager: CheckpointManager,
+  target: SandboxOrPath,
+  driverOptions?: LocalDriverOptions,
+): LocalDriver {
   if (typeof manager?.createCheckpoint !== 'function') {
     throw invalidArgument('manager', 'manager is no CheckpointManager: pass what CheckpointManager.open() gave');
   }
-  const directory = absolute('target', target);
+  const { directory, sandboxId: own } = checkedTarget('target', target);
   const { planId = 'guard', ...scope } = options('options', OPTIONS, driverOptions);
   const workspace = new Workspace();
-  const sandbox = new OneSandbox();
+  const sandbox = new OneSandbox(own);
 
   async function attempt({ sandboxId, comment, signal }: DriverRequest): Promise<DriverAnswer> {
     const from = performance.now();
@@ -140,16 +145,23 @@ const STORE_ID = /^ws-[0-9a-f]{32}$/;
 /** Keeps a driver for one directory from vouching for another. */
 class OneSandbox {
   #name: string | undefined;
+  readonly #own: string | undefined;
+
+  /** @param own the id of the sandbox that the driver was made for, if it was made for one */
+  constructor(own: string | undefined) {
+    this.#own = own;
+  }
 
   /** A name of the caller's says nothing of a directory, so the first one is taken at its word. */
   take(sandboxId: string): void {
-    if (sandboxId.startsWith('/') || STORE_ID.test(sandboxId)) return;
+    if (sandboxId === this.#own || sandboxId.startsWith('/') || STORE_ID.test(sandboxId)) return;
     this.#name ??= sandboxId;
     if (sandboxId !== this.#name) throw wrongSandbox(`it made those of ${JSON.stringify(this.#name)} so far`);
   }
 
   /** The other names say which directory is meant. */
   async check(sandboxId: string, id: string | undefined, manager: CheckpointManager): Promise<void> {
+    if (sandboxId === this.#own) return;
     const meant = sandboxId.startsWith('/') ? await manager.sandboxIdOf(sandboxId) : sandboxId;
     if (STORE_ID.test(meant) && meant !== id) throw wrongSandbox('this is the id of another one');
   }
