@@ -57,12 +57,13 @@ export class SandboxManager {
   }
 
   /**
-   * Commits all sandboxes of a plan, or none, in the order of their resources: when one has conflicts or fails, those before it are taken
-   * back. With conflicts the reports say so, all of them with `committed: false`.
+   * Commits all sandboxes of a plan, or none, in the order of their resources. Conflicts are looked for before the first one is written;
+   * with some, the reports say so, all of them with `committed: false`. When one fails all the same, those before it are taken back. If
+   * the process dies in the middle, the next call of any process on the store's sandboxes does that.
    *
    * @throws TurnbackError `NOT_UNDOABLE` before anything is written when one of several is of strategy `none`, whose writes cannot be taken
-   *   back; the error of the one that failed. `details.undone` names the sandboxes that were taken back, `details.notUndone` those whose
-   *   resource was changed meanwhile and that stay committed
+   *   back; the error of the one that failed. `details.undone` names the sandboxes that were taken back, `details.notUndone` those that
+   *   stay committed, because their resource was changed meanwhile: `CONFLICT`, also for an earlier call that was cut short
    */
   async commitAll(planId: string, commitOptions?: CommitOptions): Promise<readonly CommitReport[]> {
     const plan = nameId('planId', planId);
