@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use turnback_core::{Millis, SandboxId};
+use turnback_core::{CheckpointId, Millis, SandboxId};
 
 use super::copy_on_write::CopyOnWriteSandbox;
 use super::git_worktree::GitWorktreeSandbox;
@@ -16,6 +16,7 @@ use crate::checkpoint::Manager;
 use crate::checkpoint::baseline::wall_clock;
 use crate::context::Context;
 use crate::error::{Code, Error, Result};
+use crate::restore::GitMode;
 
 /// The sandboxes of one store. Cheap to clone; all methods block.
 #[derive(Debug, Clone)]
@@ -64,6 +65,21 @@ impl Sandboxes {
                 Ok(Arc::new(GitWorktreeSandbox::create(&self.manager, options, until, ctx)?))
             }
         }
+    }
+
+    /// What a restore of a checkpoint does inside `.git` when nobody says: a directory that is ours is put back exactly, in any other
+    /// one nothing is overwritten (C7).
+    ///
+    /// # Errors
+    /// `CORRUPT` for a damaged record of the checkpoint or the sandbox.
+    pub fn git_mode(&self, checkpoint: CheckpointId) -> Result<GitMode> {
+        let Some(checkpoint) = self.manager.get(checkpoint)? else {
+            // The restore itself says so.
+            return Ok(GitMode::Keep);
+        };
+        let record = Registry::of(&self.manager).place(&checkpoint.sandbox_id).read()?;
+        let is_ours = record.is_some_and(|record| record.holder.is_some());
+        Ok(if is_ours { GitMode::Exact } else { GitMode::Keep })
     }
 
     /// A sandbox that was made earlier, by this process or another one; held by this process too from now on.

@@ -8,10 +8,11 @@ import type { Change, Conflict, Long, RollbackReport, Uncovered } from '../types
 export type Strategy = 'none' | 'copy_on_write' | 'git_worktree';
 
 /**
- * How a sandbox was made: its files share their blocks with the resource's until one of them is written (`reflink`), their bytes were
- * copied (`copy`), they were written from a commit of the repository (`worktree`), or nothing was made (`in_place`).
+ * How a sandbox was made: it is a snapshot of the resource's subvolume (`btrfs`), its files share their blocks with the resource's until
+ * one of them is written (`reflink`), their bytes were copied (`copy`), they were written from a commit of the repository (`worktree`), or
+ * nothing was made (`in_place`).
  */
-export type Mechanism = 'reflink' | 'copy' | 'worktree' | 'in_place';
+export type Mechanism = 'btrfs' | 'reflink' | 'copy' | 'worktree' | 'in_place';
 
 /** Where sandboxes are kept. */
 export interface SandboxStoreOptions extends Long {
@@ -32,7 +33,7 @@ export interface SandboxOptions extends SandboxStoreOptions {
   planId?: string | undefined;
   /**
    * For `copy_on_write`: how to copy. `auto` (default) takes the best that can be had, anything else is what you get or
-   * `UNSUPPORTED_FILESYSTEM` (S5). This version makes no btrfs snapshots; on btrfs `reflink` shares all blocks as well.
+   * `UNSUPPORTED_FILESYSTEM` (S5). `btrfs` needs a resource that is a subvolume.
    */
   mechanism?: 'auto' | 'reflink' | 'btrfs' | 'copy' | undefined;
   /**
