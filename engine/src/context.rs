@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU8, Ordering};
 use std::time::Instant;
 
+use crate::checkpoint::Checkpoint;
 use crate::error::{Code, Error, Result};
 
 /// A shared flag that ends an operation at its next system call (C12).
@@ -50,6 +51,12 @@ impl Cancel {
         self.0.load(Ordering::Acquire) & STEP == ABANDONED
     }
 
+    /// Whether the last step is done and stays.
+    #[must_use]
+    pub fn is_committed(&self) -> bool {
+        self.0.load(Ordering::Acquire) & STEP == COMMITTED
+    }
+
     /// The operation begins its last step, after which only [`Cancel::abandon`] can undo it. Returns `false` when it was cancelled.
     #[must_use]
     pub fn commit(&self) -> bool {
@@ -84,6 +91,10 @@ pub struct Progress {
 /// A progress listener; it is called at most every 1,024 paths and must not block.
 pub type OnProgress = Arc<dyn Fn(Progress) + Send + Sync>;
 
+/// Hears of a checkpoint in its last step: it is listed, and may still be taken back, as long as [`Cancel::is_committed`] is not true.
+/// Must not block.
+pub type OnCreated = Arc<dyn Fn(&Checkpoint) + Send + Sync>;
+
 /// Carried through a long operation.
 #[derive(Clone, Default)]
 pub struct Context {
@@ -93,6 +104,9 @@ pub struct Context {
     pub deadline: Option<Instant>,
     /// Hears of progress.
     pub on_progress: Option<OnProgress>,
+    /// Hears of the checkpoint that the operation is for, before its caller does: what is cheap to do again, the stat cache and the
+    /// retention, follows.
+    pub on_created: Option<OnCreated>,
 }
 
 impl Context {

@@ -22,7 +22,7 @@ pub use checkpoint::{
     Checkpoint, Coverage, CreateRequest, DiffTo, Listed, Listing, MAX_LABEL_BYTES, Manager, OpenOptions,
     PruneReport, PruneRequest, RevertRequest, RollbackRequest, UsageReport,
 };
-pub use context::{Cancel, Context, OnProgress, Progress};
+pub use context::{Cancel, Context, OnCreated, OnProgress, Progress};
 pub use error::{Code, Error, Result};
 pub use model::{Reason, RelPath, Uncovered, escape};
 pub use recovery::{Begun, Pending, RecoveryOutcome, RecoveryReport, RestoreKind};

@@ -95,8 +95,8 @@ fn three_thousand_levels_with_sixty_four_descriptors() {
     };
     let ctx = turnback_engine::Context {
         cancel,
-        deadline: None,
         on_progress: Some(std::sync::Arc::new(on_progress)),
+        ..turnback_engine::Context::default()
     };
     let plan = place.plan(Some(&shallow), &deep, &exact);
     let error = place.try_apply(&plan, &ctx).unwrap_err();

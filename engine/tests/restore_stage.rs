@@ -163,7 +163,8 @@ fn cancelling_before_during_and_after_staging() {
                 inner.cancel();
             }
         };
-        let ctx = Context { cancel, deadline: None, on_progress: Some(std::sync::Arc::new(on_progress)) };
+        let ctx =
+            Context { cancel, on_progress: Some(std::sync::Arc::new(on_progress)), ..Context::default() };
         let plan = plan(Some(&place.picture()), &then, &place.memory, &EXACT, &Context::default()).unwrap();
         let error = apply_in_root(&place, &plan, &ctx).unwrap_err();
         assert_eq!(error.code(), Code::Aborted, "{phase}");

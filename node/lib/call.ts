@@ -25,6 +25,10 @@ export interface Call<T> {
   track: (work: Promise<void>) => void;
   /** Takes back a success that came after the caller was told that there is none (C12: it never publishes late). */
   takeBack?: (value: T) => Promise<void>;
+  /** What the engine is certain to answer, if it is certain already: then there is nothing to give up. */
+  early?: (ticket: Ticket) => T | null;
+  /** Is given what takes the answer early, for as long as the call is under way; `undefined` when there is none. */
+  onRunning?: (take: () => T | undefined) => void;
   /**
    * How long a caller who gave up waits for the engine's own answer, in milliseconds: it says how far a rollback came and how to
    * undo it (C8). Without it the call rejects at once.
@@ -56,6 +60,7 @@ export async function long<T>(call: Call<T>, limits: Limits): Promise<T> {
   }
   const ticket = new (addon().Ticket)();
   let over = false;
+  let taken: { value: T } | undefined;
   const control: Control = {};
   if (deadlineMs !== undefined) control.deadlineMs = deadlineMs;
   if (limits.onProgress !== undefined) control.onProgress = listener(limits.onProgress, call.log, () => over);
@@ -67,9 +72,21 @@ export async function long<T>(call: Call<T>, limits: Limits): Promise<T> {
       end();
       reject(error);
     };
+    const take = (): T | undefined => {
+      if (taken !== undefined) return taken.value;
+      if (over || givenUp !== undefined) return undefined;
+      const value = call.early?.(ticket) ?? undefined;
+      if (value === undefined) return undefined;
+      taken = { value };
+      end();
+      resolve(value);
+      return value;
+    };
+    call.onRunning?.(take);
     const giveUp = (error: GivenUp, mayStillSucceed: boolean) => {
       if (over || givenUp !== undefined) return;
       if (!ticket.cancel()) {
+        if (take() !== undefined) return;
         // Too late: the engine is at the one step that cannot be cancelled. To who only set a limit its success is worth a moment's
         // waiting; what comes later still, because that step hangs, and what nobody wants any more the engine takes back itself. Of a
         // call that lingers it may be the step of a checkpoint on its way: what follows that ends as well, and says how far it came.
@@ -100,6 +117,7 @@ export async function long<T>(call: Call<T>, limits: Limits): Promise<T> {
     const run = async () => {
       try {
         const value = unwrap(await call.start(ticket, control));
+        if (taken !== undefined) return;
         if (over) return await late(call, value);
         end();
         resolve(value);

@@ -1,6 +1,7 @@
 import { addon } from './addon.js';
 import { flag, options } from './check.js';
 import { beginDeletion, noteDeletion } from './deletions.js';
+import { noteEarly } from './early.js';
 import { unwrap } from './failure.js';
 import { safely } from './log.js';
 import { BOUNDED, CREATE, checkpointId, LONG, label, metadata, nameId, OPEN, PRUNE, phase } from './options.js';
@@ -121,6 +122,8 @@ export class CheckpointManager implements AsyncDisposable {
       takeBack: async ({ checkpoint }) => {
         unwrap(await this.#store.native.delete(checkpoint.checkpointId));
       },
+      early: (ticket) => ticket.created(),
+      onRunning: (take) => noteEarly(given.signal, take),
     });
     const record = records.created(created);
     const { checkpointId: id, coverage, recovered } = record;

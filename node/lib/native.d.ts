@@ -670,6 +670,11 @@ export declare class Ticket {
    * that as well.
    */
   abandon(): boolean
+  /**
+   * What a call that takes a checkpoint is about to answer, as soon as that stays; the call itself still has to note what makes the
+   * next one quick.
+   */
+  created(): NativeCreated | null
 }
 
 /** The statuses that a sandbox of this status may become (S3). */

@@ -10,8 +10,10 @@ use napi::{Env, JsDeferred, Status};
 use napi_derive::napi;
 use turnback_engine::{Cancel, Code, Context, Error, Manager, OnProgress, Progress, Result};
 
+use crate::early::Early;
 use crate::error::{Failure, of_panic};
 use crate::number::{from_js, to_js};
+use crate::recovery::NativeCreated;
 
 /// How many progress events may wait for JavaScript; more are dropped, because only the latest matters.
 const PROGRESS_QUEUE: usize = 64;
@@ -21,6 +23,7 @@ const PROGRESS_QUEUE: usize = 64;
 #[derive(Default)]
 pub struct Ticket {
     cancel: Cancel,
+    created: Early,
 }
 
 #[napi]
@@ -42,6 +45,24 @@ impl Ticket {
     #[napi(catch_unwind)]
     pub fn abandon(&self) -> bool {
         self.cancel.abandon()
+    }
+
+    /// What a call that takes a checkpoint is about to answer, as soon as that stays; the call itself still has to note what makes the
+    /// next one quick.
+    #[napi(catch_unwind)]
+    pub fn created(&self) -> Option<NativeCreated> {
+        // What cannot be told as numbers of JavaScript, the answer itself says as an error.
+        if self.cancel.is_committed() { self.created.get().and_then(Result::ok) } else { None }
+    }
+}
+
+impl Ticket {
+    /// Keeps what the call will answer with.
+    pub(crate) fn hear(&self, ctx: &mut Context) -> Early {
+        let early = self.created.clone();
+        let theirs = early.clone();
+        ctx.on_created = Some(Arc::new(move |checkpoint| theirs.checkpoint(checkpoint)));
+        early
     }
 }
 
@@ -98,6 +119,7 @@ pub(crate) fn context(ticket: &Ticket, control: &Control<'_>) -> napi::Result<Re
             let report: OnProgress = Arc::new(move |progress| tell(&listener, &progress));
             report
         }),
+        on_created: None,
     }))
 }
 

@@ -5,6 +5,7 @@
 //! TypeScript in `node/lib` makes an error object of it. A panic becomes such a failure too and never ends the process.
 
 pub mod convert;
+mod early;
 pub mod error;
 pub mod gate;
 pub mod job;

@@ -10,7 +10,7 @@ use crate::convert::{
 };
 use crate::job::{Control, Ticket, context, refuse, run, run_alone};
 use crate::path::{PathText, path_buf, rel_path};
-use crate::recovery::{NativeCreated, NativeRecoveryReport};
+use crate::recovery::NativeCreated;
 use crate::request::{NativeCreateRequest, NativeOpenOptions, checkpoint_id, diff_to, sandbox_id};
 
 /// One open store.
@@ -62,18 +62,19 @@ impl NativeManager {
         let directory = path_buf(&request.directory);
         match checked(ticket, &control, request.parse())? {
             Err(error) => refuse(env, error),
-            Ok((request, ctx)) => run(env, &self.manager, move |manager| {
-                // Where that cannot be told, the checkpoint itself says why.
-                let recovered = match manager.is_pending(&directory) {
-                    Ok(true) => manager.recover(&directory, &ctx)?,
-                    _ => None,
-                };
-                let checkpoint = manager.create(&directory, request, &ctx)?;
-                Ok(NativeCreated {
-                    checkpoint: NativeCheckpoint::try_from(&checkpoint)?,
-                    recovered: recovered.as_ref().map(NativeRecoveryReport::try_from).transpose()?,
+            Ok((request, mut ctx)) => {
+                let early = ticket.hear(&mut ctx);
+                run(env, &self.manager, move |manager| {
+                    // Where that cannot be told, the checkpoint itself says why.
+                    let recovered = match manager.is_pending(&directory) {
+                        Ok(true) => manager.recover(&directory, &ctx)?,
+                        _ => None,
+                    };
+                    early.recovered(recovered.clone());
+                    let checkpoint = manager.create(&directory, request, &ctx)?;
+                    NativeCreated::new(&checkpoint, recovered.as_ref())
                 })
-            }),
+            }
         }
     }
 

@@ -2,7 +2,7 @@
 
 use napi_derive::napi;
 use turnback_engine as engine;
-use turnback_engine::{RecoveryOutcome, Result};
+use turnback_engine::{Checkpoint, RecoveryOutcome, RecoveryReport, Result};
 
 use crate::convert::{NativeChange, NativeCheckpoint, NativeUncovered, changes, uncovered};
 use crate::number::to_js;
@@ -120,4 +120,17 @@ pub struct NativeCreated {
     pub checkpoint: NativeCheckpoint,
     /// An interrupted restore of the workspace that was finished first.
     pub recovered: Option<NativeRecoveryReport>,
+}
+
+impl NativeCreated {
+    /// Converts a checkpoint and what was finished before it.
+    ///
+    /// # Errors
+    /// `CORRUPT` for a number that JavaScript does not have.
+    pub(crate) fn new(checkpoint: &Checkpoint, recovered: Option<&RecoveryReport>) -> Result<Self> {
+        Ok(Self {
+            checkpoint: NativeCheckpoint::try_from(checkpoint)?,
+            recovered: recovered.map(NativeRecoveryReport::try_from).transpose()?,
+        })
+    }
 }

@@ -246,7 +246,8 @@ impl Inner {
             purpose.label.map(|label| Marks { format: FORMAT_VERSION, label: Some(label), pinned: false });
         let parsed = record.parse()?;
         // Taken until the stat cache is written as well.
-        let _room = draft.publish(id, &mut record, marks.as_ref(), cache.adds(&appender), end)?;
+        let announce = || self.announce(id, end);
+        let _room = draft.publish(id, &mut record, marks.as_ref(), cache.adds(&appender), end, announce)?;
         // It is there from here on: what fails now is no reason to say that it failed (C4, C12).
         if let Err(error) = self.packs.refresh() {
             tracing::warn!(%error, "the new pack is found by the next operation only");
@@ -258,6 +259,16 @@ impl Inner {
             }
         }
         Ok(self.catalog.published(Published { record, parsed }))
+    }
+
+    /// Whoever is asked for an answer before the operation is through can give it from here on.
+    fn announce(&self, id: CheckpointId, end: End<'_>) -> Result<()> {
+        if let End::Itself(ctx) = end
+            && let Some(on_created) = &ctx.on_created
+        {
+            on_created(&Checkpoint::of(&*self.catalog.require(id)?, self.layout()));
+        }
+        Ok(())
     }
 
     #[allow(clippy::too_many_arguments, reason = "everything that stands in a record")]

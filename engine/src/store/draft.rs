@@ -126,7 +126,8 @@ impl<'a> Draft<'a> {
 
     /// Writes pack, index and record, syncs them in this order, and makes the checkpoint visible: the rename is the commit point.
     ///
-    /// `record.stored_bytes` is filled in. Returns the room that was taken, `beside` bytes of it for the caller.
+    /// `record.stored_bytes` is filled in. `announce` is called when the checkpoint is there and may still be taken back: it is, if that
+    /// fails. Returns the room that was taken, `beside` bytes of it for the caller.
     ///
     /// # Errors
     /// `STORE_FULL` or `DISK_FULL`, `ABORTED` or `TIMED_OUT`, or the system's error when anything cannot be written: then nothing is
@@ -138,6 +139,7 @@ impl<'a> Draft<'a> {
         marks: Option<&Marks>,
         beside: u64,
         end: End<'_>,
+        announce: impl FnOnce() -> Result<()>,
     ) -> Result<Room<'a>> {
         let writer = self.writer()?;
         let texts =
@@ -178,7 +180,7 @@ impl<'a> Draft<'a> {
         };
         // What may not survive is not acknowledged, and what is not acknowledged must not be listed (input 64); nor what nobody waits
         // for any more (C12).
-        if let Err(error) = synced.and_then(|()| end.finish()) {
+        if let Err(error) = synced.and_then(|()| announce()).and_then(|()| end.finish()) {
             std::fs::rename(&target, &self.directory)
                 .map_err(|e| Error::io("taking a checkpoint back", e).at(&target))?;
             return Err(error);

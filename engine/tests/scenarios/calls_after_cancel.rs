@@ -72,7 +72,7 @@ fn cancelled_in_the_middle() {
             std::io::stderr().write_all(CANCELLED.as_bytes()).unwrap();
         }
     };
-    let ctx = Context { cancel, deadline: None, on_progress: Some(Arc::new(on_progress)) };
+    let ctx = Context { cancel, on_progress: Some(Arc::new(on_progress)), ..Context::default() };
     let result = manager.create(&directory.join("w"), request(), &ctx);
     std::io::stderr().write_all(RETURNED.as_bytes()).unwrap();
     assert_eq!(code(result), Code::Aborted);

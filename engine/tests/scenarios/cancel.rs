@@ -38,12 +38,12 @@ fn cancelled_at_many_points() {
         }
         let ctx = Context {
             cancel,
-            deadline: None,
             on_progress: Some(Arc::new(move |_| {
                 if count.fetch_add(1, Ordering::Relaxed) + 1 == stop_at {
                     ours.cancel();
                 }
             })),
+            ..Context::default()
         };
         let result = place.manager.create(&place.root(), request(), &ctx);
         assert_eq!(code(result), Code::Aborted, "cancelled at report {stop_at}");

@@ -118,7 +118,7 @@ fn stored(objects: &[Vec<u8>]) -> (Place, PackSet, Vec<Hash>) {
         }
         let id = CheckpointId::from_bytes([7; 16]);
         let ctx = Context::default();
-        draft.publish(id, &mut record.unwrap(), None, 0, End::Itself(&ctx)).unwrap();
+        draft.publish(id, &mut record.unwrap(), None, 0, End::Itself(&ctx), || Ok(())).unwrap();
     }
     packs.refresh().unwrap();
     drop(lock);

@@ -300,7 +300,7 @@ fn a_recovery() {
             stop.cancel();
         }
     };
-    let ctx = Context { cancel, deadline: None, on_progress: Some(Arc::new(on_progress)) };
+    let ctx = Context { cancel, on_progress: Some(Arc::new(on_progress)), ..Context::default() };
     let error = place.manager.rollback(id, exact(), &ctx).unwrap_err();
     assert_eq!(error.code(), Code::Aborted);
     assert_eq!(place.manager.pending().unwrap().len(), 1, "{error}");

@@ -56,7 +56,8 @@ fn the_abandoned_worker_keeps_the_lock() {
     let place = mounted.clone();
     let once = std::sync::Once::new();
     let on_progress = move |_| once.call_once(|| drop(send.send(Frozen::new(place.clone()))));
-    let ctx = Context { cancel: cancel.clone(), deadline: None, on_progress: Some(Arc::new(on_progress)) };
+    let ctx =
+        Context { cancel: cancel.clone(), on_progress: Some(Arc::new(on_progress)), ..Context::default() };
     let (done, ended) = mpsc::channel();
     let (theirs, at): (Manager, _) = (manager.clone(), workspace.clone());
     let worker = std::thread::spawn(move || done.send(theirs.create(&at, request(), &ctx)).is_ok());

@@ -58,7 +58,7 @@ fn stopping(phase: &'static str) -> Context {
             stop.cancel();
         }
     };
-    Context { cancel, deadline: None, on_progress: Some(Arc::new(on_progress)) }
+    Context { cancel, on_progress: Some(Arc::new(on_progress)), ..Context::default() }
 }
 
 fn detail<'e>(error: &'e Error, name: &str) -> Option<&'e str> {

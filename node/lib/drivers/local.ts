@@ -3,6 +3,7 @@ import type { AttemptFacts } from 'turnback-policy/shell';
 import { untilAborted } from '../bash/waits.js';
 import { options } from '../check.js';
 import { wasDeleted } from '../deletions.js';
+import { takeEarly } from '../early.js';
 import { invalidArgument, isTurnbackError, TurnbackError } from '../errors.js';
 import type { CheckpointManager } from '../manager.js';
 import { CREATE, nameId } from '../options.js';
@@ -70,7 +71,10 @@ export function localDriver(
   const workspace = new Workspace();
   const sandbox = new OneSandbox(own);
 
-  async function attempt({ sandboxId, comment, signal }: DriverRequest): Promise<DriverAnswer> {
+  async function attempt(
+    { sandboxId, comment, signal }: DriverRequest,
+    progress: { isCreating: boolean },
+  ): Promise<DriverAnswer> {
     const from = performance.now();
     const { turnId, late, limitMs } = (signal as Partial<Attempted>)[ATTEMPT] ?? {};
     sandbox.take(sandboxId);
@@ -85,6 +89,7 @@ export function localDriver(
     };
     // Besides the signal: while a script blocks the event loop, no signal fires.
     const deadlineMs = limitMs === undefined ? undefined : deadlineOf(limitMs, performance.now() - from);
+    progress.isCreating = true;
     try {
       const made = await manager.createCheckpoint(directory, planId, 'pre_batch', metadata, {
         ...scope,
@@ -102,15 +107,27 @@ export function localDriver(
 
   return {
     async createCheckpoint(request) {
+      const progress = { isCreating: false };
+      const running = attempt(request, progress);
       // Whatever the store hangs in, the caller is told at once.
-      const made = await untilAborted(request.signal, attempt(request));
+      const made = await untilAborted(request.signal, running);
       if (made !== 'aborted') return made;
+      // That ends by itself now, and if the checkpoint was there already, the guard has to hear of it: it asks for its deletion.
+      if (progress.isCreating) return await running;
+      void running.catch(() => {});
       throw new TurnbackError('ABORTED', 'the checkpoint was cancelled; nothing is left behind', {
         cause: request.signal.reason,
       });
     },
     async deleteCheckpoint(checkpointId) {
       await manager.deleteCheckpoint(checkpointId);
+    },
+    answered(signal) {
+      const created = takeEarly(signal);
+      if (created === undefined) return undefined;
+      const { checkpointId, sandboxId, coverage } = created.checkpoint;
+      workspace.is(sandboxId);
+      return { checkpointId, partial: !coverage.complete };
     },
     restores: () => workspace.restores(),
     isDeleted: (checkpointId) => wasDeleted(checkpointId) || workspace.isVoid(checkpointId),

@@ -1,4 +1,4 @@
-import { ask, type Driver, noteAttempt, type Result } from './driver.js';
+import { ask, askEarly, type Driver, noteAttempt, type Result } from './driver.js';
 import type { Start } from './gate.js';
 import type { Host } from './host.js';
 import type { SafeLog } from './log.js';
@@ -19,6 +19,7 @@ export interface Attempt {
 interface Running {
   attempt: Attempt;
   controller: AbortController;
+  settle: (result: Result) => void;
 }
 
 /** Runs a driver's attempts, each under a signal of its own. */
@@ -55,19 +56,30 @@ export class Attempts {
   start({ attempt: number, sandboxId, turnId, comment, late }: Start, limitMs: number): void {
     const controller = new AbortController();
     const attempt: Attempt = { number, sandboxId, turnId, reported: false };
-    this.#running.set(number, { attempt, controller });
     this.#bySandbox.set(sandboxId, attempt);
     const { signal } = controller;
     this.#doomed.set(attempt, new Set(this.#deleting.keys()));
     noteAttempt(signal, Object.freeze({ turnId, late, limitMs }));
+    let isSettled = false;
     const settle = (result: Result) => {
+      if (isSettled) return;
+      isSettled = true;
       const doomed = this.#doomed.get(attempt);
       this.#doomed.delete(attempt);
       // What comes too late counts for nothing anyway.
       this.#settled(attempt, this.#running.delete(number) ? this.#surely(result, doomed) : result);
       this.#leave(attempt);
     };
+    this.#running.set(number, { attempt, controller, settle });
     void ask(this.#driver, { sandboxId, comment, signal }).then(settle);
+  }
+
+  /** Settles what the driver is certain of, before a limit ends it. */
+  settleEarly(): void {
+    for (const { controller, settle } of [...this.#running.values()]) {
+      const result = askEarly(this.#driver, controller.signal);
+      if (result !== undefined) settle(result);
+    }
   }
 
   /** Nobody waits for it any more. */

@@ -1,6 +1,6 @@
 /** What makes the guard's checkpoints (G12), and what it may answer. */
 import type { Host } from './host.js';
-import { outcomeOf } from './settle.js';
+import { has, outcomeOf } from './settle.js';
 
 /** One checkpoint that is asked for. */
 export interface DriverRequest {
@@ -32,6 +32,12 @@ export interface Driver {
   /** Makes a checkpoint of the sandbox as it is now. Resolves only when it is complete and can be restored; else it rejects. */
   // biome-ignore lint/suspicious/noConfusingVoidType: an async function without a result is a driver too
   createCheckpoint(request: DriverRequest): Promise<DriverAnswer | void>;
+  /**
+   * What an attempt that is under way is certain to resolve with, if it is certain already; the attempt is known by its request's
+   * signal. Asked when a limit is over: a checkpoint that is there by then counts, although its promise was not settled in time.
+   * Has to be a look at a variable.
+   */
+  answered?(signal: AbortSignal): DriverAnswer | undefined;
   /**
    * Deletes a checkpoint that came after its attempt was given up (G10). Leave it out where that is impossible. Never asked for
    * an id that a turn counts on.
@@ -99,6 +105,18 @@ export async function ask(driver: Driver, request: DriverRequest): Promise<Resul
     return checked(await outcomeOf(answer));
   } catch (error) {
     return { error };
+  }
+}
+
+/** What the driver is certain to answer; nothing when it is not, or when its look breaks: its promise tells what is wrong. */
+export function askEarly(driver: Driver, signal: AbortSignal): Result | undefined {
+  if (!has(driver, 'answered')) return undefined;
+  try {
+    const answer: unknown = driver.answered(signal);
+    const result = answer === undefined ? undefined : checked(answer);
+    return result === undefined || 'error' in result ? undefined : result;
+  } catch {
+    return undefined;
   }
 }
 

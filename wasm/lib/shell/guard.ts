@@ -56,6 +56,8 @@ export class ShellGuard implements Guard {
   readonly #covered: Covered | undefined;
   readonly #outputs: Output[] = [];
   #performing = false;
+  /** The gate's next deadline. */
+  #due = Number.POSITIVE_INFINITY;
   #alarm: { at: number; cancel: () => void } | undefined;
 
   constructor(host: Host, options: CheckedOptions) {
@@ -230,8 +232,8 @@ export class ShellGuard implements Guard {
     this.#handle(() => {
       this.#noticeRestores(attempt.sandboxId, this.#time.now());
       if ('error' in result) this.#feed({ type: 'failed', attempt: attempt.number });
-      else if ('paused' in result) this.#feed({ type: 'paused', attempt: attempt.number });
-      else this.#feed({ type: 'created', attempt: attempt.number, ...result });
+      else if ('paused' in result) this.#feed({ type: 'paused', attempt: attempt.number }, this.#inTime());
+      else this.#feed({ type: 'created', attempt: attempt.number, ...result }, this.#inTime());
     });
   }
 
@@ -256,6 +258,8 @@ export class ShellGuard implements Guard {
   }
 
   #feed(input: Input, now = this.#time.now()): void {
+    // A limit is over. What is certain by now was made before it, though its promise tells it later.
+    if (now >= this.#due) this.#attempts?.settleEarly();
     this.#covered?.tell();
     const answer = this.#gate?.handle(JSON.stringify(input), now) ?? '[]';
     for (const output of JSON.parse(answer) as Output[]) this.#outputs.push(output);
@@ -306,7 +310,13 @@ export class ShellGuard implements Guard {
     else this.#attempts?.start(start, start.deadline - this.#time.now());
   }
 
+  /** Now; or, when a limit is over and nobody has been told yet, right before it: what is there by then counts. */
+  #inTime(): number {
+    return Math.min(this.#time.now(), this.#due - 1);
+  }
+
   #expect(at: number): void {
+    this.#due = at;
     if (this.#covered !== undefined) this.#covered.due = at;
   }
 
