@@ -108,8 +108,8 @@ fn a_failure_puts_read_only_modes_back() {
         };
         let ctx = turnback_engine::Context {
             cancel,
-            deadline: None,
             on_progress: Some(std::sync::Arc::new(on_progress)),
+            ..turnback_engine::Context::default()
         };
         let error = place.try_apply(&plan, &ctx).unwrap_err();
         assert_eq!(error.code(), turnback_engine::Code::Aborted);
