@@ -15,6 +15,7 @@ mod report;
 pub mod restore;
 pub mod sandbox;
 pub mod store;
+mod text_diff;
 pub mod tree;
 
 pub use change::{Change, ChangeKind};
@@ -30,3 +31,4 @@ pub use report::{Conflict, RollbackReport};
 pub use restore::{GitMode, OnConflict};
 pub use sandbox::{Sandbox, SandboxManager, SandboxOptions, Sandboxes};
 pub use store::{Damaged, Durability, OnFull, StoreLocation, VerifyReport};
+pub use text_diff::text_diff;

@@ -6,6 +6,7 @@ use std::path::Path;
 use rustix::process::{Resource, getrlimit};
 
 use crate::error::{Error, Result};
+use crate::sandbox::Mechanism;
 use crate::tree::sys;
 
 /// One thing that was looked at.
@@ -87,18 +88,21 @@ pub fn probe(directory: &Path, store: &Path) -> Result<Vec<Finding>> {
     Ok(findings)
 }
 
-/// How sandboxes would be made; where there is no place for them, why.
+/// How sandboxes would be made and why not better; where there is no place for them, why.
 fn sandboxes(directory: &Path, store: &Path) -> (bool, String) {
-    match sandbox_mechanisms(directory, store) {
-        Ok(found) => {
-            let said: Vec<_> = found
-                .iter()
-                .map(|f| format!("{} {}: {}", f.name, if f.ok { "works" } else { "does not work" }, f.detail))
-                .collect();
-            (true, said.join("; "))
-        }
-        Err(error) => (false, error.to_string()),
-    }
+    let found = match sandbox_mechanisms(directory, store) {
+        Ok(found) => found,
+        Err(error) => return (false, error.to_string()),
+    };
+    let Some(used) = found.iter().position(|one| one.ok) else {
+        return (false, "copy_on_write does not work here".to_owned());
+    };
+    let said = found.iter().take(used + 1).rev().map(|one| match one.ok {
+        true => format!("copy_on_write uses `{}`: {}", one.name, one.detail),
+        false => format!("not `{}`: {}", one.name, one.detail),
+    });
+    let shares = found.get(used).is_some_and(|one| one.name != Mechanism::Copy.as_str());
+    (shares, said.collect::<Vec<_>>().join("; "))
 }
 
 fn file_system(magic: u64) -> (String, bool) {

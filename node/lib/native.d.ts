@@ -533,6 +533,8 @@ export declare class NativeSandbox {
   contains(path: Uint8Array): boolean
   /** Looks at the status anew. */
   refresh(): Promise<undefined | Failure>
+  /** The id of the checkpoint that it is compared with, or `null`. */
+  baseline(): Promise<string | null | Failure>
   /** Makes it active, if it is not. */
   enter(): Promise<undefined | Failure>
   /** What differs from the baseline. */
@@ -698,8 +700,17 @@ export declare function probe(directory: Uint8Array, store: Uint8Array): Promise
 /** Decides from the values of the two environment variables (G3). */
 export declare function resolveFlag(flag?: string | undefined | null, nodeEnv?: string | undefined | null): NativeFlag
 
+/** How `copy_on_write` sandboxes of a directory can be made, the best way first; the first one that works is used. */
+export declare function sandboxMechanisms(directory: Uint8Array, store: Uint8Array): Promise<Array<NativeFinding> | Failure>
+
 /** Whether a checkpoint is due before the next batch of a turn (G1, G2). */
 export declare function shouldCheckpoint(flagEnabled: boolean, turnId: string, lastCheckpointTurnId?: string | undefined | null): boolean | Failure
+
+/**
+ * The hunks of a unified diff of two texts, three lines around each change: `@`, a blank, `+`, `-` or `\`, then the texts' own bytes.
+ * `null` when one of them holds a NUL.
+ */
+export declare function textDiff(before: Uint8Array, after: Uint8Array): Promise<Uint8Array | null | Failure>
 
 /** The version that this addon was built as. */
 export declare function version(): string

@@ -7,3 +7,8 @@ import { absolute } from './paths.js';
 export async function probe(directory: string, storePath: string): Promise<readonly NativeFinding[]> {
   return unwrap(await addon().probe(absolute('DIR', directory), absolute('storePath', storePath)));
 }
+
+/** How `copy_on_write` sandboxes of a directory can be made, the best way first; the first one that works is used (S5). */
+export async function sandboxMechanisms(directory: string, storePath: string): Promise<readonly NativeFinding[]> {
+  return unwrap(await addon().sandboxMechanisms(absolute('DIR', directory), absolute('storePath', storePath)));
+}

@@ -22,4 +22,5 @@ pub mod sandbox;
 pub mod sandbox_report;
 pub mod sandbox_request;
 pub mod sandboxes;
+pub mod text_diff;
 pub mod writing;

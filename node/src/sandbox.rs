@@ -165,6 +165,15 @@ impl NativeSandbox {
         self.run::<Undefined, _>(env, |_| Ok(()))
     }
 
+    /// The id of the checkpoint that it is compared with, or `null`.
+    ///
+    /// # Errors
+    /// A napi error when no promise can be made.
+    #[napi(catch_unwind, ts_return_type = "Promise<string | null | Failure>")]
+    pub fn baseline<'env>(&self, env: &'env Env) -> napi::Result<Object<'env>> {
+        self.run(env, |sandbox| Ok(sandbox.handle().baseline()?.map(|id| id.to_string())))
+    }
+
     /// Makes it active, if it is not.
     ///
     /// # Errors

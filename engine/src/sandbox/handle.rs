@@ -117,6 +117,15 @@ impl Handle {
         Ok(self.place.read()?.map_or(SandboxStatus::CleanedUp, |record| record.status))
     }
 
+    /// The checkpoint that it is compared with and put back to: of what it was made of, or of its last commit. None without isolation, and
+    /// when the sandbox is gone.
+    ///
+    /// # Errors
+    /// `CORRUPT` when the record is damaged.
+    pub fn baseline(&self) -> Result<Option<CheckpointId>> {
+        Ok(self.place.read()?.and_then(|record| record.baseline))
+    }
+
     /// Where its record lies.
     pub(super) const fn place(&self) -> &Place {
         &self.place

@@ -1,5 +1,5 @@
 import type { CheckpointManager } from '../../manager.js';
-import { probe } from '../../probe.js';
+import { probe, sandboxMechanisms } from '../../probe.js';
 import type { Command } from '../command.js';
 import { EXIT } from '../exit.js';
 import { notePending, pendingText } from '../pending.js';
@@ -38,7 +38,7 @@ export const doctor: Command = {
   options: {},
   about: [
     'Looks at DIR (default: the working directory) and at the store. What is not as good as it can be is marked with --;',
-    'it says what follows.',
+    'it says what follows. How sandboxes of DIR would be made, and why not better, is found out by trying.',
   ],
   examples: ['turnback doctor', 'turnback doctor ~/project --json'],
   async run({ args: [directory = '.'] }, { store, output }) {
@@ -63,8 +63,10 @@ export const doctor: Command = {
         detail: pending.length === 0 ? 'none' : pending.map(pendingText).join('; '),
       },
     ];
+    // Where there is no place for sandboxes, the finding on them says why.
+    const mechanisms = await sandboxMechanisms(directory, storePath).catch(() => []);
     output.answer(
-      { storePath, findings, pending, damaged },
+      { storePath, findings, sandboxMechanisms: mechanisms, pending, damaged },
       () =>
         table(
           ['', 'CHECK', 'FOUND'],
