@@ -42,6 +42,14 @@ export type { Logger } from './log.js';
 export { CheckpointManager } from './manager.js';
 export type { Path } from './paths.js';
 export {
+  type ApplyReport,
+  PlanApplyService,
+  type PlanCheckpoints,
+  PlanExecutor,
+  type PlanOptions,
+  type PlanRollback,
+} from './plan/index.js';
+export {
   allowedTransitions,
   CHECKPOINT_TIMEOUT_MS,
   type CheckpointState,

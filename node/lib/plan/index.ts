@@ -1,0 +1,3 @@
+export { PlanApplyService } from './apply.js';
+export { PlanExecutor } from './executor.js';
+export type { ApplyReport, PlanCheckpoints, PlanOptions, PlanRollback } from './types.js';
