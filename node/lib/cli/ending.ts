@@ -3,10 +3,14 @@ import { isatty } from 'node:tty';
 
 const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP', 'SIGQUIT'] as const;
 
-/** Requests to end, for a command that runs another program: before it starts they keep it from starting, then it gets them. */
+/**
+ * Requests to end, for a command that runs another program: before it starts they keep it from starting, then it gets them, and after it
+ * they are for what is still to be done.
+ */
 export class Requests {
-  readonly #controller = new AbortController();
+  #controller = new AbortController();
   #first: NodeJS.Signals | undefined;
+  #passedOn: NodeJS.Signals | undefined;
   #program: { kill(signal: NodeJS.Signals): unknown } | undefined;
   readonly #listener = (signal: NodeJS.Signals) => this.#heard(signal);
 
@@ -14,12 +18,12 @@ export class Requests {
     for (const signal of SIGNALS) process.on(signal, this.#listener);
   }
 
-  /** Fires with the first request that comes before the program has started. */
+  /** Fires with the first request that comes before the program has started, or after it has ended. */
   get signal(): AbortSignal {
     return this.#controller.signal;
   }
 
-  /** The exit code that a shell has for the request that came before the start; `undefined` while there is none. */
+  /** The exit code that a shell has for that request; `undefined` while there is none. */
   get code(): number | undefined {
     return this.#first === undefined ? undefined : codeOf(this.#first);
   }
@@ -27,6 +31,18 @@ export class Requests {
   /** From here on it is the program's. */
   passOnTo(program: { kill(signal: NodeJS.Signals): unknown }): void {
     this.#program = program;
+  }
+
+  /** The program is over. */
+  ended(): void {
+    this.#program = undefined;
+    this.#first = undefined;
+    this.#controller = new AbortController();
+  }
+
+  /** Whether somebody asked this process to end while the program ran. An interrupt by the keyboard is for the program alone. */
+  get passedOn(): boolean {
+    return this.#passedOn !== undefined;
   }
 
   /** They end this process again, as usual. */
@@ -38,7 +54,9 @@ export class Requests {
     if (this.#program !== undefined) {
       // A terminal sends its interrupts to each process of the foreground, so that the program has this one already.
       const fromTerminal = (signal === 'SIGINT' || signal === 'SIGQUIT') && hasTerminal();
-      if (!fromTerminal) this.#program.kill(signal);
+      if (fromTerminal) return;
+      this.#passedOn = signal;
+      this.#program.kill(signal);
     } else if (this.#first === undefined) {
       this.#first = signal;
       this.#controller.abort(new Error(`interrupted by ${signal}`));

@@ -47,15 +47,41 @@ const after = (rest: string | undefined) => (rest === undefined ? [] : ['--', re
 
 const usageOf = ({ name, args, rest }: Command) => [name, ...args, ...after(rest)].join(' ');
 
+/** Commands of two words belong to their first one. */
+const ofGroup = (group: string) => COMMANDS.filter(({ name }) => name.startsWith(`${group} `));
+
+/** Whether a word is the first one of commands. */
+export const isGroup = (word: string) => ofGroup(word).length > 0;
+
+function commandLines(commands: Command[]): string[] {
+  const width = Math.max(...commands.map((command) => usageOf(command).length));
+  return commands.map((command) => `  ${usageOf(command).padEnd(width)}  ${command.summary}`);
+}
+
+/** The help of a group of commands. */
+export function groupHelp(group: string): string {
+  return [
+    `Usage: turnback ${group} COMMAND [OPTIONS]`,
+    '',
+    ...commandLines(ofGroup(group)),
+    '',
+    `More on one command: turnback ${group} COMMAND --help`,
+  ].join('\n');
+}
+
+/** What `--help --json` prints of a group of commands. */
+export function groupDocument(group: string): object {
+  return { commands: ofGroup(group).map(described), options: optionList(GLOBAL), exitCodes: EXIT_CODES };
+}
+
 /** The help of the program. */
 export function overview(): string {
-  const width = Math.max(...COMMANDS.map((command) => usageOf(command).length));
   return [
     "turnback: checkpoints and exact rollback of an agent's workspace",
     '',
     'Usage: turnback COMMAND [OPTIONS]',
     '',
-    ...COMMANDS.map((command) => `  ${usageOf(command).padEnd(width)}  ${command.summary}`),
+    ...commandLines(COMMANDS),
     '',
     'Options of every command:',
     ...optionLines(GLOBAL),

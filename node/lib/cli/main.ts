@@ -5,9 +5,10 @@ import { closest, commandOf, parse } from './args.js';
 import type { Command } from './command.js';
 import { COMMANDS } from './commands/index.js';
 import { EXIT, type ExitCode, UsageError } from './exit.js';
-import { helpDocument, helpOf, overview } from './help.js';
+import { groupDocument, groupHelp, helpDocument, helpOf, isGroup, overview } from './help.js';
 import { errorDocument, json } from './json.js';
 import { Output } from './output.js';
+import { sentence } from './sentence.js';
 import { printable, printableMessage } from './text.js';
 import { bytes } from './units.js';
 
@@ -46,11 +47,12 @@ function wantsJson(line: string[]): boolean {
 }
 
 async function dispatch(line: string[]): Promise<number> {
-  const { name, rest } = commandOf(line);
+  const { name, rest } = wordsOf(line);
   const asJson = wantsJson(line);
   const version = () => print(asJson ? json({ version: packageVersion() }) : packageVersion());
   const help = (command?: Command) =>
     print(asJson ? json(helpDocument(command)) : command === undefined ? overview() : helpOf(command));
+  const group = (of: string) => print(asJson ? json(groupDocument(of)) : groupHelp(of));
   if (name === undefined) {
     if (rest.includes('--version')) return version();
     if (rest.includes('--help')) return help();
@@ -59,11 +61,19 @@ async function dispatch(line: string[]): Promise<number> {
     return EXIT.usage;
   }
   if (name === 'help') {
-    const [about] = rest.filter((word) => !word.startsWith('-'));
-    if (about === undefined) return help();
+    const about = rest.filter((word) => !word.startsWith('-')).join(' ');
+    if (about === '') return help();
     const command = COMMANDS.find((known) => known.name === about);
-    if (command === undefined) throw unknownCommand(about);
-    return help(command);
+    if (command !== undefined) return help(command);
+    if (isGroup(about)) return group(about);
+    throw unknownCommand(about);
+  }
+  if (isGroup(name)) {
+    if (rest.includes('--version')) return version();
+    if (rest.includes('--help')) return group(name);
+    if (asJson) throw new UsageError(`${name} needs a command after it`, `see \`turnback ${name} --help\``);
+    process.stderr.write(`${groupHelp(name)}\n`);
+    return EXIT.usage;
   }
   const command = COMMANDS.find((known) => known.name === name);
   if (command === undefined) throw unknownCommand(name);
@@ -71,6 +81,14 @@ async function dispatch(line: string[]): Promise<number> {
   if (given.has('version')) return version();
   if (given.has('help')) return help(command);
   return await run(command, given);
+}
+
+/** The command of a command line, of one word or of two (`sandbox list`), and the rest of it. */
+function wordsOf(line: string[]): ReturnType<typeof commandOf> {
+  const first = commandOf(line);
+  if (first.name === undefined || !isGroup(first.name)) return first;
+  const second = commandOf(first.rest);
+  return second.name === undefined ? first : { name: `${first.name} ${second.name}`, rest: second.rest };
 }
 
 function print(text: string): ExitCode {
@@ -124,17 +142,4 @@ function fail(error: unknown, asJson: boolean): ExitCode {
   if (asJson) process.stdout.write(`${json(errorDocument(error))}\n`);
   else process.stderr.write(`turnback: ${printableMessage(sentence(error))}\n`);
   return wrong ? EXIT.usage : EXIT.failed;
-}
-
-function sentence(error: unknown): string {
-  if (error instanceof UsageError) return `INVALID_ARGUMENT: ${error.message}; ${error.hint}`;
-  if (isTurnbackError(error)) {
-    const cause =
-      error.code === 'NATIVE_BINARY_MISSING' && error.cause instanceof Error ? ` (${error.cause.message})` : '';
-    const { undoCheckpointId: undo, pending } = error.details;
-    const back =
-      pending === true && typeof undo === 'string' ? `; to take back what it did: turnback undo ${undo}` : '';
-    return `${error.code}: ${error.message}${cause}${back}`;
-  }
-  return `IO: an unexpected error: ${error instanceof Error ? error.message : String(error)}; please report it`;
 }

@@ -21,6 +21,19 @@ export class Output {
     return this.#style.quiet;
   }
 
+  get json(): boolean {
+    return this.#style.json;
+  }
+
+  /**
+   * Lines for people beside another program's output: on a terminal's standard output, otherwise on stderr, so that what the program
+   * prints stays its own. Lines must be printable already.
+   */
+  tell(lines: string[]): void {
+    if (this.#style.json || this.#style.quiet || lines.length === 0) return;
+    (process.stdout.isTTY ? process.stdout : process.stderr).write(`${lines.join('\n')}\n`);
+  }
+
   /**
    * The answer: with `--json` the document, with `--quiet` only the lines that a script needs, otherwise those for people.
    * Lines must be printable already.

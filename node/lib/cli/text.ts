@@ -1,15 +1,33 @@
 /** Text for people: whatever a name holds, it stays on its line and cannot move the cursor. */
+import { isUtf8 } from 'node:buffer';
 
 /** Characters that change how their neighbours are shown: zero-width, line separators, bidirectional controls. */
 const INVISIBLE = /[\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb]/u;
 const SHORT: Record<string, string> = { '\\': '\\\\', '\n': '\\n', '\r': '\\r', '\t': '\\t' };
 
+/** Code is full of these two, and they do no harm. */
+const IN_LINES: Record<string, string> = { ...SHORT, '\\': '\\', '\t': '\t' };
+
 /** Escapes as the engine escapes paths: `\n`, `\xNN`, `\u{N}`, and a doubled backslash, so that no two names look alike. */
 export function printable(text: string): string {
+  return escaped(text, SHORT);
+}
+
+/** A line of a file: what could move the cursor or hide text is escaped, tabs and backslashes stay. Bytes that are no UTF-8 are `\xNN`. */
+export function printableLine(bytes: Buffer): string {
+  if (isUtf8(bytes)) return escaped(bytes.toString(), IN_LINES);
+  let out = '';
+  for (const byte of bytes) {
+    out += byte < 0x80 ? escaped(String.fromCharCode(byte), IN_LINES) : `\\x${byte.toString(16)}`;
+  }
+  return out;
+}
+
+function escaped(text: string, shorts: Record<string, string>): string {
   let out = '';
   for (const character of text) {
     const code = character.codePointAt(0) ?? 0;
-    const short = SHORT[character];
+    const short = shorts[character];
     if (short !== undefined) out += short;
     else if (code < 0x20 || code === 0x7f) out += `\\x${code.toString(16).padStart(2, '0')}`;
     else if (/[\p{Cc}\p{Surrogate}]/u.test(character) || INVISIBLE.test(character)) out += `\\u{${code.toString(16)}}`;

@@ -12,7 +12,9 @@ import { prune } from './prune.js';
 import { recover } from './recover.js';
 import { revert } from './revert.js';
 import { rollback } from './rollback.js';
+import { run } from './run.js';
 import { runGuarded } from './run-guarded.js';
+import { SANDBOX } from './sandbox/index.js';
 import { show } from './show.js';
 import { turns } from './turns.js';
 import { undo } from './undo.js';
@@ -38,6 +40,8 @@ export const COMMANDS: Command[] = [
   verify,
   usage,
   exportTo,
+  run,
+  ...SANDBOX,
   runGuarded,
   pause,
   resume,

@@ -1,4 +1,4 @@
-import { type ChildProcess, type SpawnOptions, spawn } from 'node:child_process';
+import type { SpawnOptions } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import { statSync } from 'node:fs';
 import { resolve } from 'node:path';
@@ -9,11 +9,9 @@ import { createGuard, isCheckpointBeforeAgentBatchEnabled, type Verdict } from '
 import type { CheckpointManager } from '../../manager.js';
 import { CHECKPOINT_TIMEOUT_MS, checkpointComment } from '../../policy.js';
 import type { Command } from '../command.js';
-import { codeOf, Requests } from '../ending.js';
+import { Requests } from '../ending.js';
+import { execute } from '../program.js';
 import { printable, printableMessage } from '../text.js';
-
-/** What a shell answers when a program cannot be started. */
-const NOT_FOUND = 127;
 
 /** How long the store may take to close, in milliseconds. Work that was given up can hang in the kernel for as long as it likes. */
 const CLOSE_MS = 2000;
@@ -131,24 +129,4 @@ function report(
     () => [],
   );
   if (verdict?.checkpointId !== undefined) output.note(`to go back: turnback rollback ${verdict.checkpointId}`);
-}
-
-/** Runs a program to its end. */
-function execute(program: string, args: string[], options: SpawnOptions, requests: Requests): Promise<number> {
-  return new Promise((settle) => {
-    const cannot = (error: NodeJS.ErrnoException) => {
-      const shown = printable(program) || "''";
-      process.stderr.write(`turnback: cannot run ${shown}: ${error.code ?? error.message}\n`);
-      settle(NOT_FOUND);
-    };
-    let child: ChildProcess;
-    try {
-      child = spawn(program, args, options);
-    } catch (error) {
-      return cannot(error as NodeJS.ErrnoException);
-    }
-    requests.passOnTo(child);
-    child.once('error', cannot);
-    child.once('exit', (code, signal) => settle(code ?? (signal === null ? 128 : codeOf(signal))));
-  });
 }

@@ -1,0 +1,16 @@
+import { isTurnbackError } from '../errors.js';
+import { UsageError } from './exit.js';
+
+/** An error in one line: its code, what it says, and how to take back what was done until then. */
+export function sentence(error: unknown): string {
+  if (error instanceof UsageError) return `INVALID_ARGUMENT: ${error.message}; ${error.hint}`;
+  if (isTurnbackError(error)) {
+    const cause =
+      error.code === 'NATIVE_BINARY_MISSING' && error.cause instanceof Error ? ` (${error.cause.message})` : '';
+    const { undoCheckpointId: undo, pending } = error.details;
+    const back =
+      pending === true && typeof undo === 'string' ? `; to take back what it did: turnback undo ${undo}` : '';
+    return `${error.code}: ${error.message}${cause}${back}`;
+  }
+  return `IO: an unexpected error: ${error instanceof Error ? error.message : String(error)}; please report it`;
+}
