@@ -73,7 +73,8 @@ pub fn run(program: &Path, budget: Budget) -> Result<Outcome> {
         images += 1;
     }
     let flushes = recorded.log.iter().filter(|e| matches!(e, Event::Flush)).count();
-    let what = "images of an ext4 disk without power, from a log of create, rollback and delete";
+    let what =
+        "images of an ext4 disk without power, from a log of create, rollback, revert, delete and prune";
     let figure = format!(
         "{images} images of {} writes and {flushes} flushes, {dropped} writes lost",
         recorded.log.len() - flushes
@@ -114,6 +115,8 @@ fn record(program: &Path, disk: LoggedDisk, at: &Path) -> Result<Recorded> {
             said => bail!("{}: {said:?}", op.name()),
         }
     };
+    // What undid the last revert: the next prune takes it.
+    let mut last: Option<(usize, CheckpointId)> = None;
     for round in 0..ROUNDS {
         let before = scene.edit(round)?;
         sync()?;
@@ -125,9 +128,25 @@ fn record(program: &Path, disk: LoggedDisk, at: &Path) -> Result<Recorded> {
         perform(Op::Delete(made))?;
         facts.push((created..rolled_back, Fact::Between(before)));
         facts.push((created..deleting, Fact::Listed(made)));
-        facts.push((rolled_back..usize::MAX, Fact::Listed(undo)));
         facts.push((rolled_back..disk.position(), Fact::RolledBack));
+
+        let before = scene.edit(ROUNDS + round)?;
+        sync()?;
+        let made = perform(Op::Create)?;
+        let created = disk.position();
+        let undo_revert = perform(Op::Revert(scene.base, made))?;
+        let reverted = disk.position();
+        facts.push((created..reverted, Fact::Between(before)));
+        let pruning = disk.position();
+        perform(Op::Prune)?;
+        facts.push((created..pruning, Fact::Listed(made)));
+        facts.push((rolled_back..pruning, Fact::Listed(undo)));
+        facts.push((reverted..disk.position(), Fact::RolledBack));
+        if let Some((from, id)) = last.replace((reverted, undo_revert)) {
+            facts.push((from..pruning, Fact::Listed(id)));
+        }
     }
+    facts.extend(last.map(|(from, id)| (from..usize::MAX, Fact::Listed(id))));
     mount.unmount()?;
     Ok(Recorded { scene, base, log: disk.end()?, facts })
 }
