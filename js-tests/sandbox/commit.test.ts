@@ -1,6 +1,7 @@
 // S6: conflicts, what is held back, texts that merge, and taking a commit back, as a user meets them.
 import { chmodSync, existsSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { createGuard, localDriver } from 'turnback';
 import { describe, expect, it } from 'vitest';
 import { write } from '../node/support.js';
 import { changed, isDeeplyFrozen, paths, place, refusal, repository, text } from './support.js';
@@ -134,6 +135,19 @@ describe('taking a commit back (S3)', () => {
     expect(text(resource, 'a.txt')).toBe('changed\n');
   });
 
+  it('G8: a guard of the resource counts on no checkpoint from before; a commit is no restore', async () => {
+    const { resource, copy, manager } = await place();
+    const sandbox = await copy();
+    const guard = createGuard({ driver: localDriver(manager, resource), enabled: () => true });
+    const turn = { sandboxId: resource, turnId: 'turn' };
+    expect(await guard.beforeBatch(turn)).toMatchObject({ outcome: 'created' });
+    write(sandbox.path, { 'a.txt': 'changed\n' });
+    await sandbox.commit();
+    expect(await guard.beforeBatch(turn)).toMatchObject({ outcome: 'already_covered' });
+    await sandbox.undoCommit();
+    expect(await guard.beforeBatch(turn)).toMatchObject({ outcome: 'created', late: true });
+  });
+
   it('the checkpoint from before the commit is there, and brings the resource back', async () => {
     const { resource, copy, manager } = await place();
     const sandbox = await copy({ planId: 'plan-1' });
@@ -147,6 +161,24 @@ describe('taking a commit back (S3)', () => {
     await manager.rollbackTo(preApplyCheckpointId);
     expect(text(resource, 'a.txt')).toBe('one\n');
   });
+});
+
+it('C7: a sandbox’s own .git is restored exactly; that of a directory is kept, and each can be asked for', async () => {
+  const { resource, copy, manager } = await place();
+  repository(resource);
+  const sandbox = await copy();
+  const inPlace = await manager.createCheckpoint(resource, 'plan', 'manual');
+  const inSandbox = await manager.createCheckpoint(sandbox, 'plan', 'manual');
+  const description = (directory: string) => text(directory, '.git', 'description');
+  for (const directory of [resource, sandbox.path]) write(directory, { '.git/description': 'changed\n' });
+  expect((await manager.rollbackTo(inPlace)).kept).toMatchObject([{ reason: 'git_metadata' }]);
+  expect(description(resource)).toBe('changed\n');
+  await manager.rollbackTo(inSandbox, { git: 'keep' });
+  expect(description(sandbox.path)).toBe('changed\n');
+  await manager.rollbackTo(inSandbox);
+  expect(description(sandbox.path)).not.toBe('changed\n');
+  await manager.rollbackTo(inPlace, { git: 'exact' });
+  expect(description(resource)).toBe(description(sandbox.path));
 });
 
 it('paths that are no text are escaped, with their bytes beside them (C1)', async () => {

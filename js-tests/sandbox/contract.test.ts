@@ -49,6 +49,13 @@ const KINDS: Kind[] = [
     options: { mechanism: 'reflink' },
   },
   { strategy: 'copy_on_write', mechanism: 'reflink', on: 'btrfs', is: CopyOnWriteSandbox, options: {} },
+  {
+    strategy: 'copy_on_write',
+    mechanism: 'btrfs',
+    on: 'subvolume',
+    is: CopyOnWriteSandbox,
+    options: { mechanism: 'btrfs' },
+  },
   { strategy: 'git_worktree', mechanism: 'worktree', on: 'here', is: GitWorktreeSandbox, options: {} },
 ];
 
@@ -380,7 +387,8 @@ const ALL: Case[] = [
       expect(await sandbox.cleanup()).toEqual({});
       expect(sandbox.status).toBe('CLEANED_UP');
       for (const call of [() => sandbox.enter(), () => sandbox.commit(), () => sandbox.cleanup()]) {
-        expect(await refusal(call())).toMatchObject({ code: 'ILLEGAL_TRANSITION', retryable: false });
+        const details = { from: 'CLEANED_UP', allowed: [] };
+        expect(await refusal(call())).toMatchObject({ code: 'ILLEGAL_TRANSITION', retryable: false, details });
       }
       await sandbox[Symbol.asyncDispose]();
       expect(await listSandboxes({ checkpoints: manager })).toEqual([]);

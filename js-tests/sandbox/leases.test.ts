@@ -4,7 +4,14 @@ import { once } from 'node:events';
 import { existsSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
-import { attachSandbox, cleanupAbandoned, listDamagedSandboxes, listSandboxes } from 'turnback';
+import {
+  attachSandbox,
+  CheckpointManager,
+  cleanupAbandoned,
+  createSandbox,
+  listDamagedSandboxes,
+  listSandboxes,
+} from 'turnback';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { node, write } from '../node/support.js';
 import { git, type Place, place, refusal, repository, text } from './support.js';
@@ -167,6 +174,25 @@ it('two processes at one sandbox: a commit of one is seen by the other, in its n
   expect(sandbox.status).toBe('COMMITTED');
   expect(await attachSandbox(sandbox.id, { checkpoints: manager })).toBe(sandbox);
   expect(await sandbox.cleanup()).toEqual({});
+});
+
+it('C11: the sandboxes of an ephemeral store go with it, also from the repository', async () => {
+  const { resource } = await place();
+  repository(resource);
+  const branches = git(resource, 'branch', '--list');
+  const checkpoints = await CheckpointManager.open({ store: 'ephemeral' });
+  const [worktree, copy] = [
+    await createSandbox({ resource, checkpoints, strategy: 'git_worktree' }),
+    await createSandbox({ resource, checkpoints }),
+  ];
+  write(copy.path, { 'a.txt': 'changed\n' });
+  expect(git(resource, 'worktree', 'list').split('\n')).toHaveLength(2);
+  await checkpoints.close();
+  await checkpoints.close();
+  expect([worktree.path, copy.path, `${checkpoints.storePath}-sandboxes`].filter(existsSync)).toEqual([]);
+  expect(git(resource, 'worktree', 'list').split('\n')).toHaveLength(1);
+  expect(git(resource, 'branch', '--list')).toBe(branches);
+  expect(await refusal(copy.enter())).toMatchObject({ code: 'POISONED' });
 });
 
 it('a damaged record is told apart, and nothing of it is removed', async () => {

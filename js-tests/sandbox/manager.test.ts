@@ -1,5 +1,5 @@
 // S11: the sandboxes of plans: one a resource, committed together or not at all.
-import { existsSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import {
   type AnySandbox,
@@ -11,6 +11,7 @@ import {
 } from 'turnback';
 import { expect, it, onTestFinished } from 'vitest';
 import { temporary, write } from '../node/support.js';
+import { small } from './ground.js';
 import { isDeeplyFrozen, paths, refusal, repository, text } from './support.js';
 
 interface Plans {
@@ -84,19 +85,22 @@ it('when one has a conflict, nothing is committed', async () => {
   ]);
 });
 
-it('when one fails, those before it are taken back, and its error says which', async () => {
+it('when one fails, those before it are taken back, and its error says which', async (context) => {
   const all = await three();
-  repository(all.resources[1] ?? '');
-  const [first, second] = [await all.get(0), await all.get(1, { strategy: 'git_worktree' })];
-  for (const { path } of [first, second]) write(path, { 'x.txt': 'changed\n' });
-  // Another git works there: nobody sees that before the first one is committed.
-  writeFileSync(join(all.resources[1] ?? '', '.git', 'index.lock'), '');
+  const full = join(all.home, 'full');
+  const reason = small(full)?.reason;
+  if (reason !== undefined) return context.skip(reason);
+  const first = await all.get(0);
+  const last = await all.plans.getOrCreate('plan', { resource: write(full, { 'x.txt': 'one\n' }) });
+  write(first.path, { 'x.txt': 'changed\n' });
+  // Only the writing itself shows that there is no room.
+  write(last.path, { 'large.txt': 'x'.repeat(1 << 20) });
   const error = await refusal(all.plans.commitAll('plan'));
-  expect(error).toMatchObject({ code: 'BUSY', details: { undone: [first.id] } });
+  expect(error).toMatchObject({ code: 'DISK_FULL', details: { undone: [first.id] } });
   expect(error.details.notUndone).toBeUndefined();
   expect(text(all.resources[0] ?? '', 'x.txt')).toBe('one\n');
   expect(first.status).toBe('ROLLED_BACK');
-  rmSync(join(all.resources[1] ?? '', '.git', 'index.lock'));
+  rmSync(join(last.path, 'large.txt'));
   expect(await all.plans.commitAll('plan')).toMatchObject([{ committed: true }, { committed: true }]);
   expect(text(all.resources[0] ?? '', 'x.txt')).toBe('changed\n');
 });

@@ -345,7 +345,7 @@ export class CheckpointManager implements AsyncDisposable {
 
   /**
    * Waits for the work that runs, that of cancelled calls included (it ends at its next system call), then closes the
-   * store. May be called again. An ephemeral store is removed.
+   * store. May be called again. An ephemeral store is removed, with its sandboxes and whatever they hold.
    */
   close(): Promise<void> {
     return this.#store.close();

@@ -327,7 +327,7 @@ export declare class NativeManager {
   resume(): Promise<undefined | Failure>
   /** Whether they are switched off. Looked at by a thread of the manager's: the store's file system may hang. */
   isPaused(): Promise<boolean | Failure>
-  /** Closes the store. May be called again. */
+  /** Closes the store; the sandboxes of an ephemeral one go with it. May be called again. */
   close(): Promise<undefined | Failure>
   /** Makes a sandbox. */
   createSandbox(request: NativeSandboxRequest, ticket: Ticket, control: Control): Promise<NativeSandbox | Failure>
@@ -447,8 +447,8 @@ export interface NativeRevertRequest {
   dryRun: boolean
   /** Only these paths, relative to the workspace. */
   paths?: Array<Uint8Array>
-  /** Take changes inside `.git` back too. */
-  gitExact: boolean
+  /** Take changes inside `.git` back too, or overwrite nothing there; by default what suits the workspace. */
+  gitExact?: boolean
   /** Go on when the root was replaced. */
   allowReplacedRoot: boolean
   /** Take a checkpoint first. */
@@ -495,8 +495,8 @@ export interface NativeRollbackRequest {
   paths?: Array<Uint8Array>
   /** Restore into this directory, absolute. */
   into?: Uint8Array
-  /** Restore `.git` exactly too. */
-  gitExact: boolean
+  /** Restore `.git` exactly too, or overwrite nothing there; by default what suits the workspace. */
+  gitExact?: boolean
   /** Go on when the root was replaced. */
   allowReplacedRoot: boolean
   /** Take a checkpoint first. */

@@ -41,7 +41,7 @@ export async function rollbackTo(
     dryRun: given.dryRun ?? false,
     ...scope(given.paths),
     ...(given.into === undefined ? {} : { into: given.into }),
-    gitExact: given.git === 'exact',
+    ...(given.git === undefined ? {} : { gitExact: given.git === 'exact' }),
     allowReplacedRoot: given.allowReplacedRoot ?? false,
     safety: given.safety ?? true,
   };
@@ -94,7 +94,7 @@ export async function revert(
     onConflict: given.onConflict ?? 'fail',
     dryRun: given.dryRun ?? false,
     ...scope(given.paths),
-    gitExact: given.git === 'exact',
+    ...(given.git === undefined ? {} : { gitExact: given.git === 'exact' }),
     allowReplacedRoot: given.allowReplacedRoot ?? false,
     safety: given.safety ?? true,
   };

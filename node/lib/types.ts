@@ -243,7 +243,10 @@ export interface RollbackOptions extends Bounded {
   paths?: readonly Path[] | undefined;
   /** Restore into this directory instead of the workspace. */
   into?: Path | undefined;
-  /** `keep` (default) puts back what is missing inside every `.git` and overwrites nothing there; `exact` restores it too (C7). */
+  /**
+   * `keep` puts back what is missing inside every `.git` and overwrites nothing there; `exact` restores it too (C7). By default a sandbox's
+   * own directory is restored exactly, and in any other one what is there is kept.
+   */
   git?: 'keep' | 'exact' | undefined;
   /** Go on when the workspace's root is another directory than the one that was checkpointed (C5). */
   allowReplacedRoot?: boolean | undefined;
@@ -262,7 +265,10 @@ export interface RevertOptions extends Bounded {
   dryRun?: boolean | undefined;
   /** Only these paths, relative to the workspace, and what lies beneath them. */
   paths?: readonly Path[] | undefined;
-  /** `keep` (default) puts back what is missing inside every `.git` and overwrites nothing there; `exact` takes changes back there too (C7). */
+  /**
+   * `keep` puts back what is missing inside every `.git` and overwrites nothing there; `exact` takes changes back there too (C7). By default
+   * `exact` in a sandbox's own directory, `keep` in any other one.
+   */
   git?: 'keep' | 'exact' | undefined;
   /** Go on when the workspace's root is another directory than the one that was checkpointed (C5). */
   allowReplacedRoot?: boolean | undefined;

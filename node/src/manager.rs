@@ -3,7 +3,7 @@
 use napi::Env;
 use napi::bindgen_prelude::{Object, Undefined};
 use napi_derive::napi;
-use turnback_engine::{Context, Manager, Result};
+use turnback_engine::{Context, Manager, Result, Sandboxes};
 
 use crate::convert::{
     NativeCheckpoint, NativeListing, NativeUsageReport, NativeVerifyReport, bytes, changes, uncovered,
@@ -285,13 +285,16 @@ impl NativeManager {
         run(env, &self.manager, Manager::is_paused)
     }
 
-    /// Closes the store. May be called again.
+    /// Closes the store; the sandboxes of an ephemeral one go with it. May be called again.
     ///
     /// # Errors
     /// A napi error when no promise can be made.
     #[napi(catch_unwind, ts_return_type = "Promise<undefined | Failure>")]
     pub fn close<'env>(&self, env: &'env Env) -> napi::Result<Object<'env>> {
         let manager = self.manager.clone();
-        run_alone::<Undefined, _>(env, move || manager.close())
+        run_alone::<Undefined, _>(env, move || {
+            let ended = Sandboxes::new(&manager).end_ephemeral();
+            manager.close().and(ended)
+        })
     }
 }

@@ -4,8 +4,8 @@ use napi::bindgen_prelude::Uint8Array;
 use napi_derive::napi;
 use turnback_core::{CheckpointId, Phase, PlanId, SandboxId};
 use turnback_engine::{
-    Code, CreateRequest, DiffTo, Durability, Error, GitMode, OnFull, OpenOptions, Result, RollbackRequest,
-    StoreLocation,
+    Code, CreateRequest, DiffTo, Durability, Error, GitMode, Manager, OnFull, OpenOptions, Result,
+    RollbackRequest, Sandboxes, StoreLocation,
 };
 
 use crate::convert::NativePair;
@@ -106,8 +106,8 @@ pub struct NativeRollbackRequest {
     pub paths: Option<Vec<Uint8Array>>,
     /// Restore into this directory, absolute.
     pub into: Option<Uint8Array>,
-    /// Restore `.git` exactly too.
-    pub git_exact: bool,
+    /// Restore `.git` exactly too, or overwrite nothing there; by default what suits the workspace.
+    pub git_exact: Option<bool>,
     /// Go on when the root was replaced.
     pub allow_replaced_root: bool,
     /// Take a checkpoint first.
@@ -115,7 +115,7 @@ pub struct NativeRollbackRequest {
 }
 
 impl NativeRollbackRequest {
-    /// The engine's request.
+    /// The engine's request, with `git` for [`git_mode`] to fill in.
     ///
     /// # Errors
     /// `INVALID_ARGUMENT` for a path that could leave the workspace.
@@ -124,10 +124,22 @@ impl NativeRollbackRequest {
             dry_run: self.dry_run,
             paths: rel_paths(self.paths.as_deref())?,
             into: self.into.as_ref().map(|path| path_buf(path)),
-            git: if self.git_exact { GitMode::Exact } else { GitMode::Keep },
+            git: GitMode::Keep,
             allow_replaced_root: self.allow_replaced_root,
             safety: self.safety,
         })
+    }
+}
+
+/// What happens inside `.git`: as was asked for, otherwise as suits the workspace (C7).
+///
+/// # Errors
+/// `CORRUPT` for a damaged record of the checkpoint or of its sandbox.
+pub(crate) fn git_mode(manager: &Manager, exact: Option<bool>, checkpoint: CheckpointId) -> Result<GitMode> {
+    match exact {
+        Some(true) => Ok(GitMode::Exact),
+        Some(false) => Ok(GitMode::Keep),
+        None => Sandboxes::new(manager).git_mode(checkpoint),
     }
 }
 

@@ -15,8 +15,8 @@ pub struct NativeRevertRequest {
     pub dry_run: bool,
     /// Only these paths, relative to the workspace.
     pub paths: Option<Vec<Uint8Array>>,
-    /// Take changes inside `.git` back too.
-    pub git_exact: bool,
+    /// Take changes inside `.git` back too, or overwrite nothing there; by default what suits the workspace.
+    pub git_exact: Option<bool>,
     /// Go on when the root was replaced.
     pub allow_replaced_root: bool,
     /// Take a checkpoint first.
@@ -24,7 +24,7 @@ pub struct NativeRevertRequest {
 }
 
 impl NativeRevertRequest {
-    /// The engine's request.
+    /// The engine's request, with `git` for [`crate::request::git_mode`] to fill in.
     ///
     /// # Errors
     /// `INVALID_ARGUMENT` for a path that could leave the workspace, or an unknown way with conflicts.
@@ -39,7 +39,7 @@ impl NativeRevertRequest {
         Ok(RevertRequest {
             on_conflict: self.on_conflict.parse().map_err(unknown)?,
             dry_run: self.dry_run,
-            git: if self.git_exact { GitMode::Exact } else { GitMode::Keep },
+            git: GitMode::Keep,
             paths: rel_paths(self.paths.as_deref())?,
             allow_replaced_root: self.allow_replaced_root,
             safety: self.safety,

@@ -11,7 +11,7 @@ use crate::manager::{NativeManager, checked};
 use crate::path::path_buf;
 use crate::prune::{NativePruneReport, NativePruneRequest};
 use crate::recovery::{NativePending, NativeRecoveryReport};
-use crate::request::{NativeRollbackRequest, checkpoint_id};
+use crate::request::{NativeRollbackRequest, checkpoint_id, git_mode};
 use crate::revert::NativeRevertRequest;
 
 #[napi]
@@ -29,10 +29,12 @@ impl NativeManager {
         ticket: &Ticket,
         control: Control<'_>,
     ) -> napi::Result<Object<'env>> {
+        let exact = request.git_exact;
         let request = request.parse().and_then(|request| Ok((checkpoint_id(&id)?, request)));
         match checked(ticket, &control, request)? {
             Err(error) => refuse(env, error),
-            Ok(((id, request), ctx)) => run(env, &self.manager, move |manager| {
+            Ok(((id, mut request), ctx)) => run(env, &self.manager, move |manager| {
+                request.git = git_mode(manager, exact, id)?;
                 NativeRollbackReport::try_from(&manager.rollback(id, request, &ctx)?)
             }),
         }
@@ -72,11 +74,13 @@ impl NativeManager {
         ticket: &Ticket,
         control: Control<'_>,
     ) -> napi::Result<Object<'env>> {
+        let exact = request.git_exact;
         let request =
             request.parse().and_then(|request| Ok((checkpoint_id(&from)?, checkpoint_id(&to)?, request)));
         match checked(ticket, &control, request)? {
             Err(error) => refuse(env, error),
-            Ok(((from, to, request), ctx)) => run(env, &self.manager, move |manager| {
+            Ok(((from, to, mut request), ctx)) => run(env, &self.manager, move |manager| {
+                request.git = git_mode(manager, exact, from)?;
                 NativeRollbackReport::try_from(&manager.revert(from, to, request, &ctx)?)
             }),
         }

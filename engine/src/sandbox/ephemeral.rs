@@ -1,14 +1,47 @@
-//! Sandboxes of ephemeral stores: what a killed process left goes when the next ephemeral store has its first sandbox (C11, S9). Its
-//! store, with the registry, goes with the process, so that nobody could list them any more.
+//! Sandboxes of ephemeral stores: they go with their manager, and what a killed process left goes when the next ephemeral store has its
+//! first sandbox (C11, S9). Its store, with the registry, goes with the process, so that nobody could list them any more.
 
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
+use super::registry::Registry;
+use super::removal::remove_files;
+use super::sandboxes::Sandboxes;
+use crate::context::Context;
+use crate::error::{Code, Result};
 use crate::restore::{Root, remove_beneath};
 
 /// How the directories beside ephemeral stores are called: the store's own name, and this.
 pub(super) const SUFFIX: &str = "-sandboxes";
+
+impl Sandboxes {
+    /// Ends the sandboxes of an ephemeral store, which goes with its manager: directories, registrations, and branches without commits
+    /// of their own. What was not committed goes with them. Call it before the manager is closed; for other stores, and after that, it
+    /// does nothing.
+    ///
+    /// # Errors
+    /// The first one, after all were tried.
+    pub fn end_ephemeral(&self) -> Result<()> {
+        match self.manager.is_ephemeral() {
+            Ok(true) => {}
+            Ok(false) => return Ok(()),
+            Err(error) if error.code() == Code::Poisoned => return Ok(()),
+            Err(error) => return Err(error),
+        }
+        let registry = Registry::of(&self.manager);
+        let mut first = Ok(());
+        for id in registry.ids()? {
+            let ended = match registry.place(&id).read() {
+                Ok(Some(record)) => remove_files(&record, &Context::default()),
+                Ok(None) => Ok(()),
+                Err(error) => Err(error),
+            };
+            first = first.and(ended);
+        }
+        first
+    }
+}
 
 /// Removes the directories of sandboxes whose ephemeral store is gone. What cannot be examined or removed is left: it is not worth a
 /// failure.

@@ -170,6 +170,8 @@ impl Locked<'_> {
                 format!("the sandbox {} was cleaned up", self.handle.id),
                 "create a new sandbox",
             )
+            .with_detail("from", SandboxStatus::CleanedUp.to_string())
+            .with_detail("allowed", String::new())
         })
     }
 

@@ -17,6 +17,7 @@ mod commit_all_killed;
 mod commit_killed;
 mod commit_model;
 mod contract;
+mod ends;
 mod fidelity;
 mod ground;
 mod held_back;

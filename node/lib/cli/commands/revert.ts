@@ -27,7 +27,7 @@ export const revert: Command = {
     },
     git: {
       value: 'keep|exact',
-      help: 'keep (default) overwrites nothing inside .git; exact takes changes back there too',
+      help: 'keep overwrites nothing inside .git (default); exact takes changes back there too (default for sandboxes)',
     },
     'allow-replaced-root': { help: 'go on when the directory is another one than the one that was checkpointed' },
     deadline: {
@@ -48,7 +48,8 @@ export const revert: Command = {
   async run({ args: [left = '', right = ''], value, values, has }, { store, output, signal, partial }) {
     const dryRun = has('dry-run');
     const onConflict = onConflictOf('--on-conflict', value('on-conflict') ?? 'fail');
-    const git = gitMode('--git', value('git') ?? 'keep');
+    const wished = value('git');
+    const git = wished === undefined ? undefined : gitMode('--git', wished);
     const paths = relativePaths(values('path'));
     const deadlineMs = deadlineOf(value('deadline'));
     const manager = await store();
@@ -70,7 +71,7 @@ export const revert: Command = {
     const place = printable(before.workspace);
     const also = typed([
       ...paths.flatMap((path) => ['--path', path]),
-      ...(git === 'exact' ? ['--git', git] : []),
+      ...(git === undefined ? [] : ['--git', git]),
       ...(has('allow-replaced-root') ? ['--allow-replaced-root'] : []),
       ...(value('store') === undefined ? [] : ['--store', value('store') ?? '']),
     ]);

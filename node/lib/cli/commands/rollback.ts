@@ -25,7 +25,10 @@ export const rollback: Command = {
     'allow-replaced-root': {
       help: 'go on when the directory is another one than the one that was checkpointed, or DIR is not empty',
     },
-    git: { value: 'keep|exact', help: 'keep (default) overwrites nothing inside .git; exact restores it too' },
+    git: {
+      value: 'keep|exact',
+      help: 'keep overwrites nothing inside .git (default); exact restores it too (default for sandboxes)',
+    },
     deadline: {
       value: 'TIME',
       help: 'give up after this time (30s, 5m); the next command then finishes what was begun',
@@ -45,7 +48,8 @@ export const rollback: Command = {
   async run({ args: [given], value, values, has }, { store, output, signal, partial }) {
     const dryRun = has('dry-run');
     const into = value('into');
-    const git = gitMode('--git', value('git') ?? 'keep');
+    const wished = value('git');
+    const git = wished === undefined ? undefined : gitMode('--git', wished);
     const paths = relativePaths(values('path'));
     const deadlineMs = deadlineOf(value('deadline'));
     const turn = value('turn');
