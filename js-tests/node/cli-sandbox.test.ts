@@ -235,10 +235,25 @@ describe('git_worktree (S7, S8)', () => {
     write(path, { 'b.txt': 'b\n' });
     const done = run('commit', id, '--message', 'by the sandbox', '--on-conflict', 'ours');
     expect(done.stderr).toBe('');
-    expect(done.stdout).toMatch(/^Committed to .*, on branch .* \([0-9a-f]{10}\): /);
+    expect(done.stdout).toMatch(/^Committed to .*, by branch .* \([0-9a-f]{10}\): /);
     expect(git(workspace, 'log', '--format=%s', '-2')).toContain('by the sandbox');
     expect(readFileSync(join(workspace, 'b.txt'), 'utf8')).toBe('b\n');
     expect(json('list').sandboxes).toMatchObject([{ strategy: 'git_worktree', status: 'COMMITTED' }]);
+  });
+
+  it('--merge branch leaves the directory alone, and says how to merge (S8)', () => {
+    const { workspace, run, made } = repository();
+    const { id, path } = made('--strategy', 'git_worktree');
+    write(path, { 'b.txt': 'b\n' });
+    const before = picture(workspace)['./a.txt'];
+    const done = run('commit', id, '--merge', 'branch');
+    expect(done.stdout).toMatch(/^Committed to branch turnback\/\w+ \([0-9a-f]{10}\) of /);
+    expect(run('cleanup', id).code).toBe(0);
+    expect(existsSync(join(workspace, 'b.txt'))).toBe(false);
+    expect(picture(workspace)['./a.txt']).toEqual(before);
+    const [, where = '', branch = ''] = /To merge it: git -C (\S+) merge (\S+)\n/.exec(done.stdout) ?? [];
+    git(where, 'merge', '-q', branch);
+    expect(readFileSync(join(workspace, 'b.txt'), 'utf8')).toBe('b\n');
   });
 
   it('create says which branch, and --json how many submodules and pointers there are', () => {

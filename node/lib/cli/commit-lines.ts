@@ -4,7 +4,7 @@ import type { CommitOptions, CommitReport } from '../sandbox/index.js';
 import type { Conflict, Uncovered } from '../types.js';
 import type { Given, Option } from './command.js';
 import { changeLines, changeSummary } from './lists.js';
-import { count, printable, printablePath } from './text.js';
+import { count, printable, printablePath, typed } from './text.js';
 
 const onConflictOf = oneOf('fail', 'ours', 'theirs');
 const mergeOf = oneOf('merge', 'branch');
@@ -46,6 +46,10 @@ export interface Told {
   /** The command that commits, without options. */
   again: string;
   onConflict: 'fail' | 'ours' | 'theirs';
+  /** The same, as it is. */
+  directory: string;
+  /** Only to the sandbox's own branch. */
+  branchOnly: boolean;
   /** Git merges texts by itself. */
   mergesTexts: boolean;
   /** Each path that was committed. */
@@ -59,11 +63,12 @@ export function commitLines(report: CommitReport, told: Told): string[] {
   const lines: string[] = [];
   if (changes.length === 0) lines.push(`Nothing to commit to ${told.place}.`);
   else {
-    const where =
-      branch === undefined
-        ? ''
-        : `, on branch ${printable(branch)}${commit === undefined ? '' : ` (${commit.slice(0, 10)})`}`;
-    lines.push(`Committed to ${told.place}${where}: ${changeSummary(changes)}`);
+    const by =
+      branch === undefined ? '' : `${printable(branch)}${commit === undefined ? '' : ` (${commit.slice(0, 10)})`}`;
+    const where = told.branchOnly
+      ? `branch ${by} of ${told.place}`
+      : `${told.place}${by === '' ? '' : `, by branch ${by}`}`;
+    lines.push(`Committed to ${where}: ${changeSummary(changes)}`);
     if (told.paths) lines.push(...changeLines(changes));
   }
   if (conflicts.length > 0) {
@@ -71,6 +76,9 @@ export function commitLines(report: CommitReport, told: Told): string[] {
     lines.push(`Changed there as well, ${count(conflicts.length, 'path')}; ${fate}:`, ...conflictLines(conflicts));
   }
   lines.push(...heldBackLines(heldBack, told.again));
+  if (told.branchOnly && branch !== undefined) {
+    lines.push(`To merge it: git -C${typed([told.directory])} merge${typed([branch])}`);
+  }
   return lines;
 }
 

@@ -159,6 +159,8 @@ class Work {
     output.tell(
       commitLines(report, {
         place: printable(sandbox.resource),
+        directory: sandbox.resource,
+        branchOnly: options.merge === 'branch',
         again: next(this.#given, `commit ${sandbox.id}`),
         onConflict: options.onConflict ?? 'fail',
         mergesTexts: sandbox.strategy === 'git_worktree' || options.textMerge === true,

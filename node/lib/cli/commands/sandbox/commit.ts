@@ -27,6 +27,8 @@ export const commit: Command = {
       () => [
         ...commitLines(report, {
           place: printable(resource),
+          directory: resource,
+          branchOnly: options.merge === 'branch',
           again: next(given, `commit ${id}`),
           onConflict: options.onConflict ?? 'fail',
           mergesTexts: strategy === 'git_worktree' || options.textMerge === true,
