@@ -24,7 +24,27 @@ export async function ask<T extends string>(
   answers: readonly T[],
   signal: AbortSignal,
 ): Promise<T | { none: NoAnswer }> {
-  if (await interruptedMeanwhile()) return { none: 'interrupted' };
+  const { stdin } = process;
+  const over = new AbortController();
+  const stop = () => over.abort();
+  // The terminal may go away at any time.
+  stdin.on('error', stop);
+  signal.addEventListener('abort', stop, { once: true });
+  if (signal.aborted) stop();
+  try {
+    const interrupted = await dropKeys();
+    return interrupted ? { none: 'interrupted' } : await answer(question, answers, over.signal);
+  } finally {
+    signal.removeEventListener('abort', stop);
+    stdin.off('error', stop);
+  }
+}
+
+async function answer<T extends string>(
+  question: string,
+  answers: readonly T[],
+  over: AbortSignal,
+): Promise<T | { none: NoAnswer }> {
   const reader = createInterface({ input: process.stdin, output: process.stderr, terminal: true, historySize: 0 });
   let none: NoAnswer = 'ended';
   reader.once('SIGINT', () => {
@@ -32,27 +52,27 @@ export async function ask<T extends string>(
     reader.close();
   });
   const stop = () => reader.close();
-  signal.addEventListener('abort', stop, { once: true });
-  if (signal.aborted) stop();
+  over.addEventListener('abort', stop, { once: true });
+  if (over.aborted) stop();
   try {
     reader.setPrompt(question);
-    reader.prompt();
+    if (!over.aborted) reader.prompt();
     for await (const line of reader) {
       const given = line.trim().toLowerCase();
-      const meant = answers.find((answer) => given !== '' && (answer === given || answer[0] === given));
+      const meant = answers.find((one) => given !== '' && (one === given || one[0] === given));
       if (meant !== undefined) return meant;
       reader.prompt();
     }
     process.stderr.write('\n');
     return { none };
   } finally {
-    signal.removeEventListener('abort', stop);
+    over.removeEventListener('abort', stop);
     reader.close();
   }
 }
 
-/** In raw mode half a line is there to be dropped too; an interrupt comes as a key then. */
-async function interruptedMeanwhile(): Promise<boolean> {
+/** Drops what was typed: whether an interrupt was among it. In raw mode half a line is there too, and an interrupt comes as a key. */
+async function dropKeys(): Promise<boolean> {
   const { stdin } = process;
   let interrupted = false;
   const drop = (keys: Buffer) => {
