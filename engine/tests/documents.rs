@@ -62,6 +62,24 @@ fn each_bad_input_has_its_row_and_each_row_its_test() {
     }
 }
 
+/// The package with the native binary carries the notices of the libgit2 that is in it.
+#[test]
+fn the_notices_are_those_of_the_libgit2_that_is_linked() {
+    let read = |path: &str| fs::read_to_string(repository().join(path)).unwrap();
+    let lock = read("Cargo.lock");
+    let (_, rest) = lock.split_once("name = \"libgit2-sys\"\nversion = \"").unwrap();
+    let version = rest.split('"').next().unwrap().split('+').nth(1).unwrap();
+    let notices = read("node/THIRD-PARTY-NOTICES.txt");
+    assert!(
+        notices.contains(&format!("contains libgit2 {version},")),
+        "take the notices of libgit2 {version}"
+    );
+    for part in ["LINKING EXCEPTION", "GNU GENERAL PUBLIC LICENSE", "SHA1 collision detection code"] {
+        assert!(notices.contains(part), "{part}");
+    }
+    assert!(read("node/package.json").contains("\"THIRD-PARTY-NOTICES.txt\""), "it is not packed");
+}
+
 #[test]
 fn each_sync_flag_and_lock_names_a_test_that_exists() {
     let rows = rows("docs/proven.md");

@@ -40,10 +40,8 @@ impl Manager {
 
     /// Deletes checkpoints that nobody needs any more. One that stays costs room and nothing else.
     pub(crate) fn discard(&self, ids: &[CheckpointId]) {
-        for id in ids {
-            if let Err(error) = self.delete(*id) {
-                tracing::warn!(%error, %id, "a checkpoint of a commit that nobody needs stays");
-            }
+        if let Err(error) = self.unlist(ids) {
+            tracing::warn!(%error, ?ids, "checkpoints of a commit that nobody needs stay");
         }
     }
 }

@@ -83,6 +83,21 @@ impl Manager {
         Ok(removed.deleted.contains(&id))
     }
 
+    /// Takes checkpoints that nobody asked for out of the list. Their bytes go with the next removal: so it costs a few renames, and not a
+    /// look at everything that the store has (W7).
+    pub(super) fn unlist(&self, ids: &[CheckpointId]) -> Result<()> {
+        let inner = self.open_inner()?;
+        inner.store.require_writable()?;
+        let ctx = Context::default();
+        let listed = inner.catalog.ids()?;
+        let ids: Vec<_> = ids.iter().copied().filter(|id| listed.contains(id)).collect();
+        if ids.is_empty() {
+            return Ok(());
+        }
+        let collector = inner.collector(Patience::Wait(STORE_PATIENCE), &ctx)?;
+        inner.with_hooks(Chosen::ByName, |hooks| collector.unlist(&ids, hooks)).map(drop)
+    }
+
     /// Removes checkpoints by rules, and what nobody needs any more. Others wait for it for moments only (C10).
     ///
     /// # Errors

@@ -10,7 +10,7 @@ use crate::ground::{Ground, ctx};
 type Make = fn(&Ground);
 
 /// What is made of an ordinary repository, and the code of the refusal.
-const TABLE: [(&str, Make, Code); 17] = [
+const TABLE: [(&str, Make, Code); 18] = [
     ("no repository", |g| fs::remove_dir_all(g.at(".git")).unwrap(), Code::GitUnsupported),
     ("SHA-256", |g| reinit(g, &["--object-format=sha256"]), Code::GitUnsupported),
     ("reftable", |g| reinit(g, &["--ref-format=reftable"]), Code::GitUnsupported),
@@ -29,6 +29,7 @@ const TABLE: [(&str, Make, Code); 17] = [
     ("88: objects are a link", |g| linked(g, "objects"), Code::GitUnsupported),
     ("87: `.git` is a link", |g| linked_git(g), Code::GitUnsupported),
     ("86: `.git` names another repository", repointed, Code::GitUnsupported),
+    ("86: `.git` names another repository's worktree", repointed_to_a_worktree, Code::GitUnsupported),
     ("86: `.git` names no directory", |g| gitfile(g, "gitdir: /nowhere\n"), Code::GitUnsupported),
     (
         "HEAD is a link",
@@ -97,6 +98,15 @@ fn repointed(ground: &Ground) {
     let victim = ground.dir().join("victim");
     ground.git_at(ground.dir(), &["init", "-q", victim.to_str().unwrap()]);
     gitfile(ground, &format!("gitdir: {}/.git\n", victim.display()));
+}
+
+/// One that names a directory back, only not this one.
+fn repointed_to_a_worktree(ground: &Ground) {
+    let victim = ground.dir().join("victim");
+    ground.git_at(ground.dir(), &["init", "-q", victim.to_str().unwrap()]);
+    ground.git_at(&victim, &["commit", "-q", "--allow-empty", "-m", "x"]);
+    ground.git_at(&victim, &["worktree", "add", "-q", "../elsewhere"]);
+    gitfile(ground, &format!("gitdir: {}/.git/worktrees/elsewhere\n", victim.display()));
 }
 
 fn damaged(ground: &Ground) {
