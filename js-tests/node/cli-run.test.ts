@@ -313,6 +313,36 @@ describe('nothing is lost', () => {
   });
 });
 
+it('SIGTERM during the commit: nothing is written, the work is kept, and the exit code says so', async () => {
+  const { home, workspace, any, sandboxes, read, begun } = prepared();
+  expect(any('checkpoint').code).toBe(0);
+  const locks = join(home, 'store', 'locks');
+  const [workspaceLock = ''] = readdirSync(locks).filter((name) => name.startsWith('ws-'));
+  const go = join(home, 'go');
+  const script = 'echo 2 >a.txt; echo ready; while [ ! -e "$0" ]; do sleep 0.05; done';
+  const child = begun('--yes', '--', 'sh', '-c', script, go);
+  let said = '';
+  child.stderr.on('data', (chunk) => {
+    said += chunk;
+  });
+  const closed = over(child);
+  await says(child, 'ready');
+  const lock = holdLock(join(locks, workspaceLock));
+  write(home, { go: '' });
+  while (!isOpenIn(child.pid as number, workspaceLock)) await new Promise(setImmediate);
+  child.kill('SIGTERM');
+  const code = await closed;
+  await lock.release();
+  expect(code).toBe(143);
+  expect(said).toContain('turnback: ABORTED: the commit was cancelled; nothing was written\n');
+  expect(said).toContain('The work is kept in sandbox');
+  expect(read('a.txt')).toBe('one\ntwo\nthree\n');
+  const [{ id, unsaved }] = sandboxes();
+  expect(unsaved).toBe(true);
+  expect(any('sandbox', 'commit', id).code).toBe(0);
+  expect([read('a.txt'), existsSync(workspace)]).toEqual(['2\n', true]);
+});
+
 describe('what is refused before anything runs', () => {
   it.each([
     [['--'], 2, 'run needs CMD… after --'],

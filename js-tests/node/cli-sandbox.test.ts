@@ -224,6 +224,32 @@ describe('a commit that is not all of it', () => {
   });
 });
 
+describe('cleaning up several', () => {
+  it('all are tried, each is told of, and one that is refused makes it 1', () => {
+    const { run, json, made } = prepared();
+    const [clean, worked, other] = [made(), made(), made()];
+    writeFileSync(join(worked.path, 'a.txt'), 'work\n');
+    const done = run('cleanup', clean.id, worked.id, other.id, clean.id.slice(0, 12));
+    expect(done.code).toBe(1);
+    expect(done.stdout).toBe(`Removed ${clean.id}.\nRemoved ${other.id}.\n`);
+    expect(done.stderr).toMatch(new RegExp(`^turnback: ${worked.id}: UNSAVED_WORK: .*\n$`));
+    expect(json('list').sandboxes).toMatchObject([{ id: worked.id }]);
+    const another = made();
+    const told = json('cleanup', worked.id, another.id);
+    expect(told).toMatchObject({
+      removed: [{ id: another.id }],
+      failed: [{ id: worked.id, error: { code: 'UNSAVED_WORK' } }],
+    });
+  });
+
+  it('none is removed when one of the ids is none', () => {
+    const { run, json, made } = prepared();
+    const { id } = made();
+    expect(run('cleanup', id, `ws-${'0'.repeat(32)}`).code).toBe(1);
+    expect(json('list').sandboxes).toHaveLength(1);
+  });
+});
+
 describe('git_worktree (S7, S8)', () => {
   it('seeds, carries changes, commits and merges', () => {
     const { workspace, run, json, made } = repository();

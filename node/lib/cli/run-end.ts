@@ -40,8 +40,8 @@ export async function settle(ran: Ran, requests: Requests, given: Given, tools: 
   try {
     end = await work.end();
   } catch (error) {
-    // Whatever failed, the sandbox is there.
-    if (requests.code === undefined) process.stderr.write(`turnback: ${printableMessage(sentence(error))}\n`);
+    // Whatever failed, the sandbox is there. Of an interrupt its error says how far the work had come.
+    process.stderr.write(`turnback: ${printableMessage(sentence(error))}\n`);
     end = { outcome: 'failed', code: requests.code ?? EXIT.failed, error };
   }
   if (end.outcome !== 'unchanged' && !work.removed) work.tellKept(end.outcome);

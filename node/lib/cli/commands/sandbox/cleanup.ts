@@ -1,8 +1,10 @@
 import { cleanupAbandoned } from '../../../sandbox/index.js';
 import type { Command, Given, Tools } from '../../command.js';
 import { EXIT, UsageError } from '../../exit.js';
+import { errorDocument } from '../../json.js';
 import { next, sandboxOf, savedLines } from '../../sandboxes.js';
-import { count, printable } from '../../text.js';
+import { sentence } from '../../sentence.js';
+import { count, printable, printableMessage } from '../../text.js';
 
 const SEE = 'see `turnback sandbox cleanup --help`';
 
@@ -16,7 +18,7 @@ export const cleanup: Command = {
   },
   about: [
     'Removes the directory of each sandbox and what the store knows of it. One with work that was not committed is refused unless --force',
-    'is given.',
+    'is given. All are tried; the exit code is 1 when one of them could not be removed.',
   ],
   examples: ['turnback sandbox cleanup 3f2a9c', 'turnback sandbox cleanup --abandoned'],
   async run(given, tools) {
@@ -35,16 +37,28 @@ async function named(given: Given, { store, output, signal }: Tools): Promise<nu
   // All of them are looked for before anything is done with one.
   for (const id of new Set(given.args)) sandboxes.push(await sandboxOf(manager, id));
   const removed: { id: string; savedCheckpointId?: string }[] = [];
+  const failed: { id: string; error: unknown }[] = [];
   const force = given.has('force');
   for (const sandbox of new Map(sandboxes.map((one) => [one.id, one])).values()) {
-    removed.push({ id: sandbox.id, ...(await sandbox.cleanup({ force, signal })) });
+    const { id } = sandbox;
+    try {
+      removed.push({ id, ...(await sandbox.cleanup({ force, signal })) });
+    } catch (error) {
+      // What became of the others must not be lost with it, and of an interrupt it is one as well.
+      failed.push({ id, error });
+    }
+  }
+  const [first] = failed;
+  if (first !== undefined && sandboxes.length === 1) throw first.error;
+  for (const { id, error } of failed) {
+    process.stderr.write(`turnback: ${id}: ${printableMessage(sentence(error))}\n`);
   }
   output.answer(
-    { removed },
+    { removed, failed: failed.map(({ id, error }) => ({ id, ...errorDocument(error) })) },
     () => removed.flatMap(({ id, savedCheckpointId }) => [`Removed ${id}.`, ...savedLines(given, savedCheckpointId)]),
     () => removed.flatMap(({ savedCheckpointId }) => savedCheckpointId ?? []),
   );
-  return EXIT.done;
+  return first === undefined ? EXIT.done : EXIT.failed;
 }
 
 async function abandoned(given: Given, { store, output, signal, partial }: Tools): Promise<number> {
