@@ -1,6 +1,6 @@
 // Item 8 of the sandboxes: `turnback run`, without somebody at a terminal (S4, S6, S9, S10, X2).
 import { execFileSync, spawn, spawnSync } from 'node:child_process';
-import { existsSync, readdirSync, readFileSync, readlinkSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync, readlinkSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { holdLock } from '../guard/lock.js';
@@ -183,6 +183,17 @@ describe('the command', () => {
     expect(id).toMatch(/^ws-/);
     expect(path).not.toBe(workspace);
     expect(rest).toBe(odd.map((one) => `<${one}>`).join(''));
+  });
+
+  it('links that lead back into the directory are told of: what is written through them is not isolated (F47)', () => {
+    const { workspace, any, run } = prepared();
+    symlinkSync(join(workspace, 'a.txt'), join(workspace, 'link'));
+    const said = 'not isolated: 1 absolute link leads back into the directory';
+    const ran = run('--mechanism', 'copy', '--', 'sh', '-c', 'echo through >link');
+    expect(ran.stderr).toContain(`turnback: ${said}`);
+    expect(any('sandbox', 'create', '--mechanism', 'copy').stdout).toContain(`  ${said}`);
+    const { absoluteLinks } = JSON.parse(any('sandbox', 'create', '--mechanism', 'copy', '--json').stdout);
+    expect(absoluteLinks).toEqual(['link']);
   });
 
   it('a git in it works on the sandbox, whatever repository the environment names', () => {

@@ -3,13 +3,19 @@ import { oneOf } from '../check.js';
 import { invalidArgument, TurnbackError } from '../errors.js';
 import type { CheckpointManager } from '../manager.js';
 import { innerOf } from '../sandbox/base.js';
-import { type AnySandbox, attachSandbox, listSandboxes } from '../sandbox/index.js';
+import {
+  type AnySandbox,
+  attachSandbox,
+  CopyOnWriteSandbox,
+  GitWorktreeSandbox,
+  listSandboxes,
+} from '../sandbox/index.js';
 import type { Change } from '../types.js';
 import type { Given, Option } from './command.js';
 import { changeLines, changeSummary } from './lists.js';
 import { paint } from './paint.js';
 import { patchLines } from './patch.js';
-import { typed } from './text.js';
+import { count, typed } from './text.js';
 import { milliseconds } from './units.js';
 
 /** What sandbox ids look like: those of copies are made of their place, those in place are numbered. */
@@ -59,6 +65,25 @@ export function making({ value, values, has }: Given) {
       lease: { detachedForMs },
     },
   };
+}
+
+/** What is not in a sandbox as it is in its directory, and what is not isolated. */
+export function remarks(sandbox: AnySandbox): string[] {
+  if (sandbox instanceof GitWorktreeSandbox) {
+    const { lfsPointers, submodules } = sandbox;
+    return [
+      ...(lfsPointers > 0
+        ? [count(lfsPointers, 'file of Git LFS stays a pointer', 'files of Git LFS stay pointers')]
+        : []),
+      ...(submodules > 0
+        ? [`${count(submodules, 'submodule is', 'submodules are')} empty; --seed carries one in`]
+        : []),
+    ];
+  }
+  const links = sandbox instanceof CopyOnWriteSandbox ? sandbox.copied.absoluteLinks : 0;
+  if (links === 0) return [];
+  const what = count(links, 'absolute link leads', 'absolute links lead');
+  return [`not isolated: ${what} back into the directory (\`turnback sandbox create --json\` lists them)`];
 }
 
 /** The sandbox that was meant: by its id, or the beginning of exactly one in the store. */

@@ -7,7 +7,7 @@ import { Requests } from '../ending.js';
 import { EXIT, UsageError } from '../exit.js';
 import { execute } from '../program.js';
 import { type Ran, settle, type Wish } from '../run-end.js';
-import { MAKING, making } from '../sandboxes.js';
+import { MAKING, making, remarks } from '../sandboxes.js';
 import { printable } from '../text.js';
 
 const WISHES = ['yes', 'discard', 'keep'] as const;
@@ -34,13 +34,14 @@ export const run: Command = {
     keep: { help: 'keep the sandbox without asking' },
     patch: { help: 'show texts line by line, also where nobody is asked' },
     ...MAKING,
+    strategy: { value: 'S', help: 'copy_on_write (default): a copy; git_worktree: a worktree of the git repository' },
     ...COMMITTING,
   },
   about: [
     'Makes a sandbox of DIR (default: the working directory), runs CMD in it with the terminal as it is, shows what changed, and asks',
     'whether to commit it to DIR. A sandbox whose work was committed or discarded, or that did not change, is removed; otherwise it is kept',
     'and a line says how to go on: also when nobody can be asked, when DIR was changed meanwhile, and after an interrupt. Nothing that CMD',
-    'did is ever lost: even if this command is killed, `turnback sandbox list` shows its sandbox.',
+    'did is lost: even if this command is killed, `turnback sandbox list` shows its sandbox.',
     "The exit code is CMD's own; 128 and the signal's number when a signal ended it; 127 when it cannot be started. Where CMD exits with",
     '0: 4 when nothing was committed because DIR was changed as well; 3 when something was held back or nobody could be asked; 1 when',
     'the work could not be committed or discarded; 130 after an interrupt of the question.',
@@ -113,6 +114,7 @@ async function made(
     await sandbox.cleanup();
     throw invalidArgument('DIR', `${sandbox.path} is no valid UTF-8: Node can start a command only where the path is`);
   }
+  if (sandbox !== undefined) for (const remark of remarks(sandbox)) output.note(remark);
   return sandbox;
 }
 

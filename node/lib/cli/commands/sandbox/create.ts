@@ -1,8 +1,8 @@
 import { type AnySandbox, CopyOnWriteSandbox, createSandbox, GitWorktreeSandbox } from '../../../sandbox/index.js';
 import type { Command } from '../../command.js';
 import { EXIT } from '../../exit.js';
-import { MAKING, making, next } from '../../sandboxes.js';
-import { count, printable, when } from '../../text.js';
+import { MAKING, making, next, remarks } from '../../sandboxes.js';
+import { printable, when } from '../../text.js';
 
 const HOW: Record<string, string> = {
   btrfs: 'a snapshot (btrfs)',
@@ -23,27 +23,6 @@ function described(sandbox: AnySandbox): object {
   if (!(sandbox instanceof CopyOnWriteSandbox)) return same;
   const { copied, absoluteLinks } = sandbox;
   return { ...same, copied, absoluteLinks };
-}
-
-/** What there is to know besides: what is not as in the directory, and what is not isolated. */
-function remarks(sandbox: AnySandbox): string[] {
-  if (sandbox instanceof GitWorktreeSandbox) {
-    const { branch, lfsPointers, submodules } = sandbox;
-    return [
-      `  on branch ${printable(branch)}`,
-      ...(lfsPointers > 0
-        ? [`  ${count(lfsPointers, 'file of Git LFS stays a pointer', 'files of Git LFS stay pointers')}`]
-        : []),
-      ...(submodules > 0
-        ? [`  ${count(submodules, 'submodule is', 'submodules are')} empty; --seed carries one in`]
-        : []),
-    ];
-  }
-  const links = sandbox instanceof CopyOnWriteSandbox ? sandbox.copied.absoluteLinks : 0;
-  if (links === 0) return [];
-  return [
-    `  not isolated: ${count(links, 'absolute link leads', 'absolute links lead')} back into the directory (see --json)`,
-  ];
 }
 
 export const create: Command = {
@@ -77,7 +56,8 @@ export const create: Command = {
         id,
         `  ${HOW[mechanism] ?? mechanism} of ${printable(sandbox.resource)}`,
         `  ${printable(path)}`,
-        ...remarks(sandbox),
+        ...(sandbox instanceof GitWorktreeSandbox ? [`  on branch ${printable(sandbox.branch)}`] : []),
+        ...remarks(sandbox).map((remark) => `  ${remark}`),
         `  kept until ${when(detachedUntil)}, and for as long as it holds unsaved work`,
         `To work in it:          cd "$(${next(given, `path ${id}`)})"`,
         `To see what changed:    ${next(given, `changes ${id}`)}`,
