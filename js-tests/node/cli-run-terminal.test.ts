@@ -147,13 +147,13 @@ describe('the question', () => {
 describe('Ctrl-C while the command runs', () => {
   it('is the command’s: then the question comes', async () => {
     const { run, text } = prepared();
-    const terminal = run('--', 'sh', '-c', 'echo 2 >a.txt; echo ready; sleep 600; echo never');
+    // One process: a shell that has just forked may lose the interrupt between itself and its child.
+    const terminal = run('--', 'sh', '-c', 'echo 2 >a.txt; echo ready; exec sleep 600');
     await terminal.until('ready');
     terminal.type('\x03');
     await terminal.until(ASKED);
     terminal.type('y\r');
     expect(await terminal.ended).toBe(130);
-    expect(terminal.shown()).not.toContain('never\n');
     expect(text()).toBe('2\n');
   });
 });
