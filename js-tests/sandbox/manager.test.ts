@@ -10,6 +10,7 @@ import {
   type SandboxOptions,
 } from 'turnback';
 import { expect, it, onTestFinished } from 'vitest';
+import { holdLock } from '../guard/lock.js';
 import { temporary, write } from '../node/support.js';
 import { small } from './ground.js';
 import { isDeeplyFrozen, paths, refusal, repository, text } from './support.js';
@@ -122,6 +123,30 @@ it('a commit of one of them at the same time is BUSY, whichever comes first', as
   expect(await refusal(all.plans.commitAll('plan'))).toMatchObject({ code: 'BUSY' });
   expect(await single).toMatchObject({ committed: true });
   expect(text(all.resources[1] ?? '', 'x.txt')).toBe('one\n');
+  expect(await all.plans.commitAll('plan')).toMatchObject([
+    { committed: true },
+    { committed: true },
+    { committed: true },
+  ]);
+});
+
+it('commitAll waits for the calls on its sandboxes that were made before; given up until then, it has begun nothing', async () => {
+  const all = await three();
+  const [sandbox] = await changedThree(all);
+  if (sandbox === undefined) throw new Error('no sandbox');
+  // The engine waits for somebody else, and with it the first call.
+  const lock = holdLock(join(all.home, 'store', 'sandboxes', sandbox.id, 'lock'));
+  const before = sandbox.changes();
+  const stop = new AbortController();
+  const two = [1, 2].map(() => refusal(all.plans.commitAll('plan', { signal: stop.signal })));
+  expect(await Promise.race(two)).toMatchObject({ code: 'BUSY' });
+  // The other one waits for its turn now.
+  for (let calls = 0; calls < 5; calls += 1) await all.manager.usage();
+  stop.abort();
+  const [aborted] = (await Promise.all(two)).filter(({ code }) => code === 'ABORTED');
+  expect(aborted?.message).toContain('nothing was begun');
+  await lock.release();
+  expect(paths(await before)).toEqual(['x.txt']);
   expect(await all.plans.commitAll('plan')).toMatchObject([
     { committed: true },
     { committed: true },

@@ -102,7 +102,7 @@ export class CheckpointManager implements AsyncDisposable {
     createOptions?: CreateOptions,
   ): Promise<CreatedCheckpoint> {
     const named = {
-      directory: checkedTarget('target', target).directory,
+      directory: checkedTarget('target', target),
       planId: nameId('planId', planId),
       phase: phase('phase', atPhase),
       metadata: metadata('metadata', meta),

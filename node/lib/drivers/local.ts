@@ -66,10 +66,10 @@ export function localDriver(
   if (typeof manager?.createCheckpoint !== 'function') {
     throw invalidArgument('manager', 'manager is no CheckpointManager: pass what CheckpointManager.open() gave');
   }
-  const { directory, sandboxId: own } = checkedTarget('target', target);
+  const directory = checkedTarget('target', target);
   const { planId = 'guard', ...scope } = options('options', OPTIONS, driverOptions);
   const workspace = new Workspace();
-  const sandbox = new OneSandbox(own);
+  const sandbox = new OneSandbox();
 
   async function attempt(
     { sandboxId, comment, signal }: DriverRequest,
@@ -107,16 +107,18 @@ export function localDriver(
 
   return {
     async createCheckpoint(request) {
+      // What is no request rejects here, before anything runs whose rejection nobody would hear.
+      const { signal } = request;
       const progress = { isCreating: false };
       const running = attempt(request, progress);
       // Whatever the store hangs in, the caller is told at once.
-      const made = await untilAborted(request.signal, running);
+      const made = await untilAborted(signal, running);
       if (made !== 'aborted') return made;
       // That ends by itself now, and if the checkpoint was there already, the guard has to hear of it: it asks for its deletion.
       if (progress.isCreating) return await running;
       void running.catch(() => {});
       throw new TurnbackError('ABORTED', 'the checkpoint was cancelled; nothing is left behind', {
-        cause: request.signal.reason,
+        cause: signal.reason,
       });
     },
     async deleteCheckpoint(checkpointId) {
@@ -162,23 +164,16 @@ const STORE_ID = /^ws-[0-9a-f]{32}$/;
 /** Keeps a driver for one directory from vouching for another. */
 class OneSandbox {
   #name: string | undefined;
-  readonly #own: string | undefined;
-
-  /** @param own the id of the sandbox that the driver was made for, if it was made for one */
-  constructor(own: string | undefined) {
-    this.#own = own;
-  }
 
   /** A name of the caller's says nothing of a directory, so the first one is taken at its word. */
   take(sandboxId: string): void {
-    if (sandboxId === this.#own || sandboxId.startsWith('/') || STORE_ID.test(sandboxId)) return;
+    if (sandboxId.startsWith('/') || STORE_ID.test(sandboxId)) return;
     this.#name ??= sandboxId;
     if (sandboxId !== this.#name) throw wrongSandbox(`it made those of ${JSON.stringify(this.#name)} so far`);
   }
 
   /** The other names say which directory is meant. */
   async check(sandboxId: string, id: string | undefined, manager: CheckpointManager): Promise<void> {
-    if (sandboxId === this.#own) return;
     const meant = sandboxId.startsWith('/') ? await manager.sandboxIdOf(sandboxId) : sandboxId;
     if (STORE_ID.test(meant) && meant !== id) throw wrongSandbox('this is the id of another one');
   }
