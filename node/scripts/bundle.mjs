@@ -1,11 +1,17 @@
-// The JavaScript of the package: the library in one file and the command line in another, because Node takes about a millisecond for
+// The JavaScript of the package: the library in one file, the command line in another and each adapter in one, because Node takes about a millisecond for
 // each file that it imports (W9). Types stay one file a module: TypeScript reads them, and editors show their comments.
 import { readdirSync, rmSync } from 'node:fs';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { rolldown } from 'rolldown';
 
-/** What is built, from where. Both lie beside each other: the addon is looked for from where the code is. */
-const FILES = { 'index.js': 'lib/index.ts', 'cli.js': 'lib/cli/main.ts' };
+/** What is built, from where. The first two lie beside each other: the addon is looked for from where the code is; adapters need none. */
+const FILES = {
+  'index.js': 'lib/index.ts',
+  'cli.js': 'lib/cli/main.ts',
+  'adapters/ai.js': 'lib/adapters/ai.ts',
+  'adapters/mcp.js': 'lib/adapters/mcp.ts',
+  'adapters/plain.js': 'lib/adapters/plain.ts',
+};
 
 /** @param {string} here the package's folder */
 export async function bundle(here) {
@@ -27,7 +33,7 @@ export async function bundle(here) {
       minify: { compress: false, mangle: false, codegen: { removeWhitespace: true } },
     });
     await built.close();
-    for (const { fileName } of output) written.add(join(here, 'dist', fileName));
+    for (const { fileName } of output) written.add(join(here, 'dist', dirname(file), fileName));
   }
   for (const entry of readdirSync(join(here, 'dist'), { recursive: true, withFileTypes: true })) {
     const file = join(entry.parentPath, entry.name);

@@ -3,6 +3,7 @@ import { type Check, callback, deadline, options, record, signal, text, whole } 
 import { invalidArgument } from '../errors.js';
 import { nameId } from '../options.js';
 import { absolute } from '../paths.js';
+import { guard } from './guard.js';
 import { LIMITS } from './limits.js';
 import type { CommandGuard, CommandSandbox, OutputChunk, RunBashOptions } from './types.js';
 
@@ -36,12 +37,6 @@ function limited(bytes: number): Check<string> {
     return given;
   };
 }
-
-const guard: Check<CommandGuard> = (name, value) => {
-  const { beforeBatch, release } = (value ?? {}) as Partial<CommandGuard>;
-  if (typeof beforeBatch === 'function' && typeof release === 'function') return value as CommandGuard;
-  throw invalidArgument(name, `${name} is no guard: pass what createGuard() gave`);
-};
 
 /** Pairs of a name and a value, or `undefined` for a variable that is to go. */
 const environment: Check<[string, string | undefined][]> = (name, value) =>

@@ -8,7 +8,8 @@ export interface Request {
   guard: CommandGuard;
   sandboxId: string;
   turnId: string | undefined;
-  command: string;
+  /** Of a tool that is no command there is none. */
+  command?: string | undefined;
   signal: AbortSignal | undefined;
 }
 
@@ -32,7 +33,7 @@ export async function ask({ guard, sandboxId, turnId, command, signal }: Request
   const asked = (async () =>
     await guard.beforeBatch({
       sandboxId,
-      command,
+      ...(command === undefined ? {} : { command }),
       ...(turnId === undefined ? {} : { turnId }),
       ...(signal === undefined ? {} : { signal }),
     }))();

@@ -1,0 +1,68 @@
+import { ask } from '../bash/permission.js';
+import type { CommandGuard } from '../bash/types.js';
+
+/** What a call is to be asked for: made anew for each. */
+export interface Asked {
+  guard: CommandGuard;
+  sandboxId: string;
+  turnId: string;
+  signal: AbortSignal | undefined;
+}
+
+/** A function that works when it is called. */
+export type Work = (...args: never[]) => unknown;
+
+/**
+ * `work` with the guard asked directly before it (G13). A function that is an async generator stays one; any other returns a
+ * promise.
+ *
+ * `describe` says what to ask, in the same tick as the call (G4), or `undefined` when the call needs no checkpoint.
+ */
+export function guarded(
+  work: Work,
+  describe: (self: unknown, args: unknown[]) => Asked | undefined,
+): (...args: unknown[]) => unknown {
+  const call = (self: unknown, args: unknown[]): unknown => Reflect.apply(work, self, args);
+  if (isAsyncGenerator(work)) {
+    return async function* (this: unknown, ...args: unknown[]) {
+      await permitted(describe(this, args));
+      return yield* call(this, args) as AsyncGenerator;
+    };
+  }
+  return async function (this: unknown, ...args: unknown[]) {
+    await permitted(describe(this, args));
+    return await call(this, args);
+  };
+}
+
+/** Returns when the call may go on. Throws what the guard refuses with, or the signal's reason: then it must not. */
+async function permitted(asked: Asked | undefined): Promise<void> {
+  if (asked === undefined) return;
+  const { signal } = asked;
+  // Nothing will run, so nothing needs a checkpoint.
+  if (signal?.aborted) throw signal.reason;
+  const permission = await ask(asked);
+  if (permission === 'aborted') throw signal?.reason;
+  if (signal?.aborted) {
+    permission.giveBack();
+    throw signal.reason;
+  }
+}
+
+/** Seen before it is called: what it returns would be too late. */
+export function isAsyncGenerator(work: Work): boolean {
+  return Object.prototype.toString.call(work) === '[object AsyncGeneratorFunction]';
+}
+
+/** A turn of its own, for what belongs to no certain one: then no old checkpoint seems to cover it (G11). */
+export function freshTurn(): string {
+  return `turn-${crypto.randomUUID()}`;
+}
+
+/** The value, or what the function says of this call. */
+export function saidBy<T, Args extends readonly unknown[]>(
+  given: T | ((...args: Args) => T),
+  args: readonly unknown[],
+): T {
+  return typeof given === 'function' ? (Reflect.apply(given, undefined, args) as T) : given;
+}
