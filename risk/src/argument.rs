@@ -101,10 +101,20 @@ impl Options {
     pub(crate) fn judge<'a>(&self, words: &'a [Word]) -> Result<(), &'a Word> {
         let mut operands = 0_usize;
         let mut only_operands = false;
-        let mut value_next = false;
+        let mut before: Option<&str> = None;
         for word in words {
-            if std::mem::take(&mut value_next) && word.literal().is_some_and(|text| !text.starts_with('-')) {
+            // What stands before it may take this word for its value: then a `--` ends nothing, and an option is none.
+            let value = before.is_some_and(|before| self.takes_next(before));
+            let perhaps_value =
+                before.is_some_and(|before| before.starts_with("--") && !before.contains('='));
+            before = word.literal().filter(|text| !only_operands && script::is_option(text));
+            if value && word.literal().is_some_and(|text| !text.starts_with('-')) {
                 continue;
+            }
+            let misread =
+                value || perhaps_value && (self.operands != Operands::Any || word.literal() == Some("--"));
+            if misread && before.is_some() {
+                return Err(word);
             }
             let harmless = match word {
                 Word::Literal(text) if !only_operands && text == "--" => {
@@ -112,7 +122,6 @@ impl Options {
                     continue;
                 }
                 Word::Literal(text) if !only_operands && script::is_option(text) => {
-                    value_next = self.takes_next(text);
                     // Some systems take no options behind an operand: there it would be one operand more.
                     self.allows(text) && (operands == 0 || self.operands == Operands::Any)
                 }

@@ -39,14 +39,6 @@ const COMMANDS: &[(&str, Options)] = &[
         },
     ),
     ("merge-base", Options { long: &["--is-ancestor", "--all"], operands: Operands::Any, ..NO_OPTIONS }),
-    // `--dirty` would refresh the index.
-    (
-        "describe",
-        Options {
-            long: &["--tags", "--always", "--all", "--long", "--abbrev", "--exact-match"],
-            ..NO_OPTIONS
-        },
-    ),
 ];
 
 /// Whole commands.
@@ -56,6 +48,14 @@ const WHOLE: &[&[&str]] = &[
     &["branch", "--show-current"],
     &["remote"],
     &["remote", "-v"],
+    // `--dirty` would refresh the index.
+    &["describe"],
+    &["describe", "--tags"],
+    &["describe", "--always"],
+    &["describe", "--tags", "--always"],
+    &["describe", "--always", "--tags"],
+    &["describe", "--tags", "--abbrev=0"],
+    &["describe", "--abbrev=0", "--tags"],
     &["symbolic-ref", "HEAD"],
     &["symbolic-ref", "--short", "HEAD"],
     &["symbolic-ref", "-q", "HEAD"],

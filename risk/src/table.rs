@@ -94,7 +94,8 @@ const PROGRAMS: &[Program] = &[
         &["tree"],
         Options {
             flags: "adflsphDugFCnrtcUvxiJXS",
-            valued: "LIP",
+            // In older ones the letters behind L go on being options.
+            words: &["-L", "-I", "-P"],
             long: &[
                 "--dirsfirst",
                 "--gitignore",
