@@ -27,10 +27,13 @@ const made = (input: unknown) => ({
 const result = { role: 'tool', content: [{ type: 'tool-result', output: {} }] };
 
 describe('X3, X5: an adapter', () => {
-  it.each(['ai', 'mcp', 'plain'])('turnback/%s is one file that loads no other: no SDK, no native code', (name) => {
-    const file = createRequire(import.meta.url).resolve(`turnback/${name}`);
-    expect(readFileSync(file, 'utf8')).not.toMatch(/\bfrom\s*["'`]|\bimport\b|\brequire\(/);
-  });
+  it.each(['ai', 'mcp', 'openai-agents', 'plain'])(
+    'turnback/%s is one file that loads no other: no SDK, no native code',
+    (name) => {
+      const file = createRequire(import.meta.url).resolve(`turnback/${name}`);
+      expect(readFileSync(file, 'utf8')).not.toMatch(/\bfrom\s*["'`]|\bimport\b|\brequire\(/);
+    },
+  );
 });
 
 describe('G11: the turn of a call', () => {

@@ -10,6 +10,7 @@ const FILES = {
   'cli.js': 'lib/cli/main.ts',
   'adapters/ai.js': 'lib/adapters/ai.ts',
   'adapters/mcp.js': 'lib/adapters/mcp.ts',
+  'adapters/openai-agents.js': 'lib/adapters/openai-agents.ts',
   'adapters/plain.js': 'lib/adapters/plain.ts',
 };
 
