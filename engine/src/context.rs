@@ -7,6 +7,7 @@ use std::time::Instant;
 
 use crate::checkpoint::Checkpoint;
 use crate::error::{Code, Error, Result};
+use crate::reached::Reached;
 
 /// A shared flag that ends an operation at its next system call (C12).
 ///
@@ -107,6 +108,8 @@ pub struct Context {
     /// Hears of the checkpoint that the operation is for, before its caller does: what is cheap to do again, the stat cache and the
     /// retention, follows.
     pub on_created: Option<OnCreated>,
+    /// How far a restore has come, for who stops waiting for it.
+    pub reached: Reached,
 }
 
 impl Context {
@@ -127,6 +130,15 @@ impl Context {
             ));
         }
         Ok(())
+    }
+
+    /// As [`Context::check`], for the last time before a workspace is written to.
+    ///
+    /// # Errors
+    /// As [`Context::check`].
+    pub(crate) fn begin(&self) -> Result<()> {
+        self.check()?;
+        self.reached.begin()
     }
 
     /// As [`Context::check`], for the last time before what the operation is for becomes visible.

@@ -189,6 +189,27 @@ impl Error {
         self
     }
 
+    /// What was tried or found and why, without what to do next: for lists, and where that would be to do what was just done.
+    pub(crate) fn found(&self) -> String {
+        let mut text = self.tried.clone();
+        if let Some(path) = &self.path {
+            use std::os::unix::ffi::OsStrExt;
+            text.push_str(&format!(" ({})", crate::model::escape(path.as_os_str().as_bytes())));
+        }
+        if let Some(source) = &self.source {
+            let inner = source.downcast_ref::<Self>().map_or_else(|| source.to_string(), Self::found);
+            text.push_str(&format!(": {inner}"));
+        }
+        text
+    }
+
+    /// Says something else to do next.
+    #[must_use]
+    pub(crate) fn advised(mut self, advice: impl Into<String>) -> Self {
+        self.advice = advice.into();
+        self
+    }
+
     /// The stable code.
     #[must_use]
     pub const fn code(&self) -> Code {

@@ -10,6 +10,7 @@ mod error;
 mod file_limit;
 pub mod model;
 pub mod probe;
+mod reached;
 mod recovery;
 mod report;
 pub mod restore;
@@ -20,12 +21,13 @@ pub mod tree;
 
 pub use change::{Change, ChangeKind};
 pub use checkpoint::{
-    Checkpoint, Coverage, CreateRequest, DiffTo, Listed, Listing, MAX_LABEL_BYTES, Manager, OpenOptions,
-    PruneReport, PruneRequest, RevertRequest, RollbackRequest, UsageReport,
+    Checkpoint, Coverage, CreateRequest, DiffTo, Listed, Listing, LostMark, MAX_LABEL_BYTES, Manager,
+    OpenOptions, PruneReport, PruneRequest, RevertRequest, RollbackRequest, UsageReport,
 };
 pub use context::{Cancel, Context, OnCreated, OnProgress, Progress};
 pub use error::{Code, Error, Result};
 pub use model::{Reason, RelPath, Uncovered, escape};
+pub use reached::{Far, Reached, Step};
 pub use recovery::{Begun, Pending, RecoveryOutcome, RecoveryReport, RestoreKind};
 pub use report::{Conflict, RollbackReport};
 pub use restore::{GitMode, OnConflict};

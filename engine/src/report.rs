@@ -24,6 +24,8 @@ pub struct RollbackReport {
     pub written: u64,
     /// Paths deleted.
     pub deleted: u64,
+    /// Directories of which nothing but the modification time goes back: neither among `actions` nor counted in `written`.
+    pub restamped: u64,
     /// The root directory was missing and was created.
     pub root_recreated: bool,
     /// With `git: keep`: a HEAD differs from the checkpoint's and was left alone.

@@ -1,50 +1,14 @@
 // C12, P11: the store's file system is frozen in the middle of a write. The guard answers all the same, and nothing is published late.
-import { spawnSync } from 'node:child_process';
-import { mkdirSync, readdirSync, readFileSync } from 'node:fs';
+import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { CheckpointManager, createGuard, localDriver } from 'turnback';
-import { expect, it, onTestFinished } from 'vitest';
-import { ROOT, rejection, temporary, write } from '../node/support.js';
+import { expect, it } from 'vitest';
+import { rejection, temporary, write } from '../node/support.js';
+import { aWorkerStaysThere, freeze, mounted, thaw } from './frozen-disk.js';
 import { isLocked } from './lock.js';
 import { FakeClock, FakeLog, noUnhandledRejections } from './support.js';
 
 noUnhandledRejections();
-
-/** Why no file system of our own can be mounted here; otherwise where it is. */
-function mounted(): { mount: string } | { reason: string } {
-  if (!ROOT) return { reason: 'mounting a file system needs root' };
-  const home = temporary();
-  const [image, mount] = [join(home, 'image'), join(home, 'mount')];
-  mkdirSync(mount);
-  for (const [command, ...args] of [
-    ['truncate', '-s', '64M', image],
-    ['mkfs.ext4', '-q', '-F', image],
-    ['mount', '-o', 'loop', image, mount],
-  ] as const) {
-    const ran = spawnSync(command, args, { encoding: 'utf8' });
-    if (ran.status !== 0) return { reason: `${command}: ${ran.error?.message ?? ran.stderr.trim().split('\n')[0]}` };
-  }
-  // Lazily: whatever still has a descriptor there must not keep the test's directory from going.
-  onTestFinished(() => void spawnSync('umount', ['-l', mount]));
-  return { mount };
-}
-
-/** Whether a thread of a manager's is in the kernel and cannot be interrupted, as in a write to a frozen file system. */
-function aWorkerHangs(): boolean {
-  return readdirSync('/proc/self/task').some((task) => {
-    try {
-      return /\(turnback[^)]*\) D/.test(readFileSync(`/proc/self/task/${task}/stat`, 'utf8'));
-    } catch {
-      // It has ended meanwhile.
-      return false;
-    }
-  });
-}
-
-/** Resolves when one hangs for good: a read of a disk is soon over. */
-async function aWorkerStaysThere(): Promise<void> {
-  for (let looks = 0; looks < 100; looks = aWorkerHangs() ? looks + 1 : 0) await new Promise(setImmediate);
-}
 
 it('C12: the guard answers while it is frozen, later callers hear BUSY; afterwards nothing of that is there, and the next succeeds', async (context) => {
   const there = mounted();
@@ -58,7 +22,7 @@ it('C12: the guard answers while it is frozen, later callers hear BUSY; afterwar
   expect(await guard.beforeBatch({ sandboxId: 'w', turnId: 'before' })).toMatchObject({ outcome: 'created' });
   write(workspace, { 'b.txt': 'two' });
 
-  if (spawnSync('fsfreeze', ['-f', there.mount]).status !== 0) return context.skip('fsfreeze is not possible here');
+  if (!freeze(there.mount)) return context.skip('fsfreeze is not possible here');
   try {
     // The first hangs in a write until its guard's limit, which is this clock's.
     const clock = new FakeClock();
@@ -78,7 +42,7 @@ it('C12: the guard answers while it is frozen, later callers hear BUSY; afterwar
     const called = rejection(manager.createCheckpoint(workspace, 'p', 'manual', {}, { deadlineMs: 100 }));
     expect(await called).toMatchObject({ code: 'BUSY' });
   } finally {
-    spawnSync('fsfreeze', ['-u', there.mount]);
+    thaw(there.mount);
   }
   // The lock is free as soon as the worker has ended.
   expect(await guard.beforeBatch({ sandboxId: 'w', turnId: 'after' })).toMatchObject({ outcome: 'created' });

@@ -3,8 +3,8 @@ import { randomBytes } from 'node:crypto';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { CheckpointManager, createGuard, localDriver, type Phase } from 'turnback';
-import { describe, expect, it } from 'vitest';
-import { rejection, scene, write } from './support.js';
+import { describe, expect, it, vi } from 'vitest';
+import { rejection, scene, UNKNOWN_ID, write } from './support.js';
 
 const MIB = 1 << 20;
 
@@ -81,10 +81,60 @@ describe('C9: prune', () => {
     const batch = () => guard.beforeBatch({ sandboxId: workspace, turnId: 't' });
     expect(await batch()).toMatchObject({ outcome: 'created' });
     expect(await batch()).toMatchObject({ outcome: 'already_covered' });
-    await manager.prune({ keepLast: 0 });
+    await manager.prune({ keepLast: 0, all: true });
     expect(await batch()).toMatchObject({ outcome: 'created', late: true });
     const signal = AbortSignal.abort();
     expect(await rejection(manager.prune({ keepLast: 0 }, { signal }))).toMatchObject({ code: 'ABORTED' });
+  });
+
+  it('C9: rules that would leave nothing but pinned ones are refused, whatever they are; `all` allows it, and a dry run is free', async () => {
+    const { manager, workspace } = await scene();
+    const [pinned = '', ...others] = await several(manager, workspace, ['manual', 'manual', 'pre_batch']);
+    await manager.pin(pinned, true);
+    // Older than no time at all.
+    await vi.waitUntil(async () => (await manager.prune({ keepWithinMs: 0, dryRun: true })).deleted.length === 2, {
+      timeout: 60_000,
+    });
+    for (const rules of [{ keepLast: 0 }, { keepWithinMs: 0 }, { maxBytes: 0 }, { keepLast: 5, maxBytes: 1000 }]) {
+      const error = await rejection(manager.prune(rules));
+      expect(error).toMatchObject({ code: 'INVALID_ARGUMENT', details: { argument: 'rules.all' } });
+      expect((error as Error).message).toMatch(/all 2 checkpoints that can go: .*nothing was deleted; .*`all: true`/);
+      expect((await manager.prune({ ...rules, dryRun: true })).deleted).toEqual(others);
+      expect(await manager.listCheckpoints()).toHaveLength(3);
+    }
+    expect((await manager.prune({ maxBytes: 0, all: true })).deleted).toEqual(others);
+    expect((await manager.prune({ maxBytes: 0 })).deleted).toEqual([]);
+  });
+
+  it('C9: several deletions are all or nothing', async () => {
+    const { manager, workspace } = await scene();
+    const [a = '', b = '', c = ''] = await several(manager, workspace, ['manual', 'manual', 'manual']);
+    expect(await rejection(manager.deleteCheckpoints([a, UNKNOWN_ID]))).toMatchObject({ code: 'NOT_FOUND' });
+    expect(await rejection(manager.deleteCheckpoints([a, 'x']))).toMatchObject({ details: { argument: 'ids[1]' } });
+    expect(await manager.listCheckpoints()).toHaveLength(3);
+    expect(await manager.deleteCheckpoints([c, a, c])).toEqual([c, a]);
+    expect((await manager.listCheckpoints()).map(({ checkpointId }) => checkpointId)).toEqual([b]);
+  });
+
+  it('P7: damaged labels and pins are shown, and written anew; what was lost is told', async () => {
+    const { manager, workspace, store } = await scene();
+    const [id = ''] = await several(manager, workspace, ['manual']);
+    const damage = async () => {
+      await manager.label(id, 'mine');
+      writeFileSync(join(store, 'checkpoints', id, 'marks'), 'nonsense');
+      const [one] = await manager.listCheckpoints();
+      expect(one).toMatchObject({ pinned: true, marksDamaged: expect.any(String) });
+      expect(one?.label).toBeUndefined();
+    };
+    await damage();
+    expect(await manager.label(id, 'new')).toBe('pin');
+    expect(await manager.label(id, 'newer')).toBeUndefined();
+    await manager.pin(id, false);
+    await damage();
+    expect(await manager.pin(id, false)).toBe('label');
+    const [one] = await manager.listCheckpoints();
+    expect(one).toMatchObject({ pinned: false });
+    expect(one?.marksDamaged).toBeUndefined();
   });
 
   it('labels: replaced, removed, and left alone by the default retention', async () => {

@@ -47,7 +47,18 @@ describe('prune', () => {
       freedBytes: 0,
     });
     expect(run('unpin', a).stdout).toBe(`${a} is not pinned any more.\n`);
-    expect(run('prune', '--max-bytes', '1K', '--quiet').stdout).toBe(`${a}\n${c}\n`);
+    // C9: nothing would be left, and nobody is there to be asked.
+    for (const rule of [
+      ['--max-bytes', '1K'],
+      ['--max-bytes', '0'],
+      ['--keep-last', '0'],
+    ]) {
+      const refused = run('prune', ...rule);
+      expect(refused, rule.join(' ')).toMatchObject({ code: 2, stdout: '' });
+      expect(refused.stderr).toMatch(/would delete all 2 checkpoints that can go: .*nothing was deleted; .*--yes\)\n$/);
+      expect(run('prune', ...rule, '--dry-run', '--quiet').stdout).toBe(`${a}\n${c}\n`);
+    }
+    expect(run('prune', '--max-bytes', '1K', '--yes', '--quiet').stdout).toBe(`${a}\n${c}\n`);
     expect(run('prune').stdout).toBe('No checkpoint has to go.\n');
   });
 });
@@ -65,8 +76,8 @@ describe('pin, label, delete', () => {
       { pinned: true, label: 'before the upgrade' },
       { pinned: false, label: 'third' },
     ]);
-    expect(json('label', c, '--remove')).toEqual({ checkpointId: c, label: null });
-    expect(json('unpin', a)).toEqual({ checkpointIds: [a], pinned: false });
+    expect(json('label', c, '--remove')).toEqual({ checkpointId: c, label: null, pinLost: false });
+    expect(json('unpin', a)).toEqual({ checkpointIds: [a], pinned: false, labelsLost: [] });
     expect(run('delete', a, UNKNOWN_ID)).toMatchObject({ code: 1, stdout: '' });
     expect(run('list', '--quiet').stdout).toBe(`${a}\n${b}\n${c}\n`);
     expect(json('delete', c, a)).toEqual({ deleted: [c, a] });
@@ -85,6 +96,30 @@ describe('damage', () => {
     expect(run('doctor').stdout).toMatch(/^-- {2}damaged checkpoints +1 record: see `turnback verify`$/m);
     expect(run('delete', a)).toMatchObject({ code: 0, stdout: `Deleted ${a}.\n` });
     expect(json('list')).toMatchObject({ checkpoints: [{ checkpointId: b }], damaged: [], pending: [] });
+  });
+});
+
+describe('damaged labels and pins', () => {
+  it('list and show say so, for programs too; pin and label write them anew and say what is lost', () => {
+    const { run, json, take, store } = prepared();
+    const id = take('--label', 'mine');
+    const damage = () => writeFileSync(join(store, 'checkpoints', id, 'marks'), 'nonsense');
+    damage();
+    const [, row, advice] = run('list').stdout.split('\n');
+    expect(row).toMatch(/ \[label and pin damaged\]$/);
+    expect(advice).toMatch(/counts as pinned; `turnback pin`, `unpin` or `label` writes them anew\.$/);
+    expect(json('list').checkpoints[0]).toMatchObject({ pinned: true, marksDamaged: expect.any(String) });
+    expect(run('show', id).stdout).toMatch(/^marks +damaged, so that it counts as pinned: /m);
+    // Its reasons do not send one to where one is.
+    const [{ reason }] = json('verify').damaged;
+    expect(reason).not.toContain('turnback verify');
+    const done = run('unpin', id);
+    expect(done.stdout).toBe(`${id} is not pinned any more.\n`);
+    expect(done.stderr).toMatch(/warning: label and pin were damaged; a label that it had is lost/);
+    expect(json('list').checkpoints[0]).toMatchObject({ pinned: false });
+    damage();
+    expect(json('label', id, 'again')).toEqual({ checkpointId: id, label: 'again', pinLost: true });
+    expect(run('list').stdout).toMatch(/again .* \[pinned\]\n$/);
   });
 });
 

@@ -3,7 +3,8 @@ import { spawnSync } from 'node:child_process';
 import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type CheckpointManager, isTurnbackError, type Progress, type SandboxCheckpoint } from 'turnback';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
+import { isLocked } from '../guard/lock.js';
 import { picture, rejection, scene, turnback, write } from './support.js';
 
 /** Enough files for several progress events while they are put in place. */
@@ -20,13 +21,17 @@ async function damaged() {
 
 /** A rollback that is cancelled when it begins to write. */
 async function interrupted(manager: CheckpointManager, workspace: string, checkpoint: SandboxCheckpoint) {
+  const lock = join(manager.storePath, 'locks', checkpoint.sandboxId);
   for (;;) {
     const controller = new AbortController();
     const onProgress = ({ phase }: Progress) => void (phase === 'apply' && controller.abort('enough'));
     try {
       await manager.rollbackTo(checkpoint, { signal: controller.signal, onProgress });
     } catch (error) {
-      if (isTurnbackError(error) && error.details.pending === true) return error;
+      // The caller is told in time; its worker has the workspace until it has ended.
+      await vi.waitUntil(async () => !isLocked(lock), { timeout: 60_000 });
+      const waits = (await manager.pending()).length > 0;
+      if (waits && isTurnbackError(error) && error.details.pending === true) return error;
     }
     // It was quicker than its own progress event, or ended before its first write: once more.
     write(workspace, DAMAGED);
@@ -161,6 +166,18 @@ describe('C8: an interrupted rollback', () => {
     expect(picture(workspace)).toEqual(before);
   });
 
+  it('C12: a checkpoint that is given up while it finishes one says that it waits on', async () => {
+    const { manager, workspace, checkpoint } = await damaged();
+    await interrupted(manager, workspace, checkpoint);
+    const controller = new AbortController();
+    const onProgress = ({ phase }: Progress) => void (phase === 'recover' && controller.abort('enough'));
+    const limits = { signal: controller.signal, onProgress };
+    const error = await rejection(manager.createCheckpoint(workspace, 'p', 'manual', {}, limits));
+    expect(error).toMatchObject({ code: 'ABORTED', cause: 'enough', details: { pending: true, begun: true } });
+    expect((error as Error).message).toMatch(/nothing of it is left behind, but the restore .* waits on/);
+    expect(await manager.pending()).toHaveLength(1);
+  });
+
   it('bad arguments', async () => {
     const { manager, workspace } = await scene();
     const call = (method: 'recover' | 'abandon', ...args: unknown[]) =>
@@ -252,6 +269,36 @@ describe('a process that is killed in the middle of a rollback', () => {
     });
     const names = Object.keys(MANY);
     expect(names.filter((name) => readFileSync(join(workspace, name), 'utf8') !== 'damaged\n')).toEqual([]);
+  });
+
+  it('what a recovery left is listed by the command that came upon it, which exits with 3', async () => {
+    const { manager, workspace, store, checkpoint } = await damaged();
+    const run = (...args: string[]) => turnback([...args, '--store', store], { cwd: workspace });
+    const left =
+      /ended:\n {2}The rollback that was begun [^\n]+ was finished\.\n[\s\S]*\n {2}Not restorable, 1 path:\n {4}d0\/f0 {2}\(concurrent_change: [^\n]+\)\n/;
+    const begin = async () => {
+      write(workspace, DAMAGED);
+      const { details } = await interrupted(manager, workspace, checkpoint);
+      writeFileSync(join(workspace, 'd0/f0'), 'mine, meanwhile\n');
+      return details.undoCheckpointId as string;
+    };
+    const undo = await begin();
+    const made = run('checkpoint');
+    expect(made).toMatchObject({ code: 3, stdout: expect.stringMatching(left) });
+    expect(made.stdout).toContain(`its own undo: turnback undo ${undo}\n`);
+    expect(made.stderr).toMatch(/notRestorable: 1, left: d0\/f0 \(concurrent_change\)\)\n$/);
+    await begin();
+    const json = run('checkpoint', '--json', '--allow-partial');
+    expect(json.code).toBe(0);
+    expect(JSON.parse(json.stdout).recovered.notRestorable).toMatchObject([{ path: 'd0/f0' }]);
+    await begin();
+    const part = run('rollback', checkpoint.checkpointId, '--path', 'd1');
+    expect(part).toMatchObject({ code: 3, stdout: expect.stringMatching(left) });
+    await begin();
+    // All of it was gone over again.
+    const whole = run('rollback', checkpoint.checkpointId);
+    expect(whole).toMatchObject({ code: 0, stdout: expect.stringMatching(left) });
+    expect(readFileSync(join(workspace, 'd0/f0'), 'utf8')).toBe('0\n');
   });
 
   it('recover, and recover --abandon', async () => {

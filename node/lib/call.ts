@@ -2,6 +2,7 @@
 import { addon } from './addon.js';
 import { isTurnbackError, TurnbackError } from './errors.js';
 import { unwrap } from './failure.js';
+import { type Known, knownBy, type Writes } from './given-up.js';
 import type { Logger } from './log.js';
 import type { Control, Failure, ProgressEvent, Ticket } from './native.js';
 import type { Progress } from './types.js';
@@ -17,8 +18,8 @@ export interface Limits {
 export interface Call<T> {
   /** For example `the checkpoint`. */
   what: string;
-  /** What a caller who gave up has to know; of a call that lingers, by what the engine's own answer was, if there is one. */
-  afterwards: string | ((engines: TurnbackError | undefined) => string);
+  /** What a caller who gave up has to know, by what is known of the work. */
+  afterwards: string | ((known: Known) => string);
   log: Logger;
   start: (ticket: Ticket, control: Control) => Promise<T | Failure>;
   /** Hears of the work itself, which can outlast the call: closing waits for it. */
@@ -30,10 +31,10 @@ export interface Call<T> {
   /** Is given what takes the answer early, for as long as the call is under way; `undefined` when there is none. */
   onRunning?: (take: () => T | undefined) => void;
   /**
-   * How long a caller who gave up waits for the engine's own answer, in milliseconds: it says how far a rollback came and how to
-   * undo it (C8). Without it the call rejects at once.
+   * It writes to a workspace: who gave it up waits a moment for the engine's own answer, and is told how far it came and how to undo it
+   * in any case (C8). Other calls reject at once.
    */
-  lingerMs?: number;
+  writes?: Writes;
 }
 
 /**
@@ -46,13 +47,22 @@ const GRACE_MS = 25;
 const COMMIT_MS = 20;
 
 /**
+ * How long what writes and was given up may take to end by itself and to say how far it came, in milliseconds. Of a sandbox nobody else
+ * can say that; what can be asked is told within the 50 ms of C12.
+ */
+const LINGER_MS: Record<Writes, number> = { restore: COMMIT_MS, resume: COMMIT_MS, sandbox: 10_000 };
+
+/**
  * Runs a long call. When the signal fires it rejects at once, whatever the worker hangs in; the worker ends at its next
  * system call.
  */
 export async function long<T>(call: Call<T>, limits: Limits): Promise<T> {
   const { signal, deadlineMs } = limits;
-  const aborted: GivenUp = (engines) =>
-    new TurnbackError('ABORTED', `${call.what} was cancelled; ${afterwards(call, engines)}`, { cause: signal?.reason });
+  const aborted: GivenUp = (known) =>
+    new TurnbackError('ABORTED', `${call.what} was cancelled; ${afterwards(call, known)}`, {
+      details: { ...known },
+      cause: signal?.reason,
+    });
   if (signal?.aborted) {
     throw new TurnbackError('ABORTED', `${call.what} was cancelled; nothing was begun`, {
       cause: signal.reason,
@@ -68,9 +78,9 @@ export async function long<T>(call: Call<T>, limits: Limits): Promise<T> {
   return await new Promise<T>((resolve, reject) => {
     let givenUp: GivenUp | undefined;
     let lingering: NodeJS.Timeout | undefined;
-    const leave = (error: TurnbackError) => {
+    const leave = (error: GivenUp) => {
       end();
-      reject(error);
+      reject(error(knownBy(ticket, call.writes)));
     };
     const take = (): T | undefined => {
       if (taken !== undefined) return taken.value;
@@ -90,17 +100,20 @@ export async function long<T>(call: Call<T>, limits: Limits): Promise<T> {
         // Too late: the engine is at the one step that cannot be cancelled. To who only set a limit its success is worth a moment's
         // waiting; what comes later still, because that step hangs, and what nobody wants any more the engine takes back itself. Of a
         // call that lingers it may be the step of a checkpoint on its way: what follows that ends as well, and says how far it came.
-        if (!mayStillSucceed && ticket.abandon()) return leave(error(undefined));
+        if (!mayStillSucceed && ticket.abandon()) return leave(error);
         givenUp = error;
-        lingering = setTimeout(() => {
-          ticket.abandon();
-          leave(error(undefined));
-        }, call.lingerMs ?? COMMIT_MS);
+        lingering = setTimeout(
+          () => {
+            ticket.abandon();
+            leave(error);
+          },
+          call.writes === undefined ? COMMIT_MS : LINGER_MS[call.writes],
+        );
         return;
       }
-      if (call.lingerMs === undefined) return leave(error(undefined));
+      if (call.writes === undefined) return leave(error);
       givenUp = error;
-      lingering = setTimeout(() => leave(error(undefined)), call.lingerMs);
+      lingering = setTimeout(() => leave(error), LINGER_MS[call.writes]);
     };
     const onAbort = () => giveUp(aborted, false);
     const timer =
@@ -124,7 +137,7 @@ export async function long<T>(call: Call<T>, limits: Limits): Promise<T> {
       } catch (error) {
         if (over) return;
         end();
-        reject(givenUp === undefined ? error : withDetails(givenUp, error));
+        reject(givenUp === undefined ? error : withDetails(call, givenUp, error, ticket));
       }
     };
     call.track(run());
@@ -132,29 +145,26 @@ export async function long<T>(call: Call<T>, limits: Limits): Promise<T> {
 }
 
 /** What a caller who gave up is told, once the engine has answered or is no longer waited for. */
-type GivenUp = (engines: TurnbackError | undefined) => TurnbackError;
+type GivenUp = (known: Known) => TurnbackError;
 
-function afterwards<T>(call: Call<T>, engines: TurnbackError | undefined): string {
-  return typeof call.afterwards === 'string' ? call.afterwards : call.afterwards(engines);
+function afterwards<T>(call: Call<T>, known: Known): string {
+  return typeof call.afterwards === 'string' ? call.afterwards : call.afterwards(known);
 }
 
 /** What the caller is told, with what the engine's own answer adds to it. */
-function withDetails(givenUp: GivenUp, engines: unknown): TurnbackError {
-  if (!isTurnbackError(engines)) return givenUp(undefined);
-  const error = givenUp(engines);
-  return new TurnbackError(error.code, error.message, {
-    retryable: error.retryable,
-    details: { ...engines.details, ...error.details },
-    cause: error.cause,
-  });
+function withDetails<T>(call: Call<T>, givenUp: GivenUp, engines: unknown, ticket: Ticket): TurnbackError {
+  if (!isTurnbackError(engines)) return givenUp(knownBy(ticket, call.writes));
+  const { details } = engines;
+  if (call.writes === undefined || call.writes === 'resume') return givenUp(details);
+  return givenUp({ ...details, pending: details.pending === true, begun: details.begun === true });
 }
 
 function overdue<T>(call: Call<T>, deadlineMs: number): GivenUp {
-  return (engines) =>
+  return (known) =>
     new TurnbackError(
       'TIMED_OUT',
-      `${call.what} took longer than ${deadlineMs} ms; give it more time, or leave out large directories; ${afterwards(call, engines)}`,
-      { retryable: true, details: { deadlineMs } },
+      `${call.what} took longer than ${deadlineMs} ms; give it more time, or leave out large directories; ${afterwards(call, known)}`,
+      { retryable: true, details: { ...known, deadlineMs } },
     );
 }
 

@@ -14,7 +14,7 @@ const LISTS = { paths: '\n', undone: '\n', notUndone: '\n', allowed: ', ' };
 function typed(told: Record<string, string>): Record<string, unknown> {
   const details: Record<string, unknown> = { ...told };
   for (const name of NUMBERS) if (name in told) details[name] = Number(told[name]);
-  if ('pending' in told) details.pending = told.pending === 'true';
+  for (const name of ['pending', 'begun']) if (name in told) details[name] = told[name] === 'true';
   for (const [name, between] of Object.entries(LISTS)) {
     const joined = told[name];
     if (joined !== undefined) details[name] = Object.freeze(joined === '' ? [] : joined.split(between));

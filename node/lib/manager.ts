@@ -3,8 +3,21 @@ import { flag, options } from './check.js';
 import { beginDeletion, noteDeletion } from './deletions.js';
 import { noteEarly } from './early.js';
 import { unwrap } from './failure.js';
+import { afterCheckpoint } from './given-up.js';
 import { safely } from './log.js';
-import { BOUNDED, CREATE, checkpointId, LONG, label, metadata, nameId, OPEN, PRUNE, phase } from './options.js';
+import {
+  BOUNDED,
+  CREATE,
+  checkpointId,
+  checkpointIds,
+  LONG,
+  label,
+  metadata,
+  nameId,
+  OPEN,
+  PRUNE,
+  phase,
+} from './options.js';
 import { absolute, type Path, pathBytes } from './paths.js';
 import * as records from './records.js';
 import * as restoring from './restoring.js';
@@ -34,7 +47,6 @@ import type {
 } from './types.js';
 
 const UNCHANGED = 'nothing was changed';
-const NOTHING_LEFT = 'nothing is left behind';
 const SOME_MAY_BE_GONE = 'some checkpoints may be gone already: listCheckpoints() gives those that are left';
 
 /**
@@ -117,7 +129,7 @@ export class CheckpointManager implements AsyncDisposable {
       ...(given.maxFiles === undefined ? {} : { maxFiles: given.maxFiles }),
       allowBroad: given.allowBroad ?? false,
     };
-    const created = await this.#store.long('the checkpoint', NOTHING_LEFT, given, {
+    const created = await this.#store.long('the checkpoint', afterCheckpoint, given, {
       start: (ticket, control) => this.#store.native.create(request, ticket, control),
       takeBack: async ({ checkpoint }) => {
         unwrap(await this.#store.native.delete(checkpoint.checkpointId));
@@ -230,6 +242,21 @@ export class CheckpointManager implements AsyncDisposable {
     return await this.#store.call(() => this.#store.native.delete(wanted));
   }
 
+  /**
+   * Deletes several checkpoints: all of them, or none when one of them is not there or cannot go now (an interrupted restore needs it, or
+   * another one is damaged).
+   *
+   * @returns the ids in the order in which they went
+   * @throws TurnbackError `NOT_FOUND`, `BUSY`, `CORRUPT`: nothing is deleted then
+   */
+  async deleteCheckpoints(ids: readonly string[]): Promise<readonly string[]> {
+    const wanted = checkpointIds('ids', ids);
+    this.#store.usable();
+    // As for one.
+    for (const id of wanted) noteDeletion(id);
+    return Object.freeze(await this.#store.call(() => this.#store.native.deleteAll(wanted)));
+  }
+
   /** Every path that a checkpoint does not cover, with the reason (C6). */
   async *coverage(id: string): AsyncGenerator<Uncovered, void, undefined> {
     const wanted = checkpointId('id', id);
@@ -265,18 +292,34 @@ export class CheckpointManager implements AsyncDisposable {
     });
   }
 
-  /** Gives a checkpoint a label of at most 200 bytes, or with `null` removes it. */
-  async label(id: string, text: string | null): Promise<void> {
+  /**
+   * Gives a checkpoint a label of at most 200 bytes, or with `null` removes it.
+   *
+   * @returns `'pin'` when label and pin were damaged ({@link ListedCheckpoint.marksDamaged}): they are written anew, and whether it was
+   *   pinned is lost, so that it is pinned now
+   */
+  async label(id: string, text: string | null): Promise<'pin' | undefined> {
     const wanted = checkpointId('id', id);
     const wish = text === null ? null : label('label', text);
-    await this.#store.call(() => this.#store.native.setLabel(wanted, wish));
+    const lost = await this.#store.call(() => this.#store.native.setLabel(wanted, wish));
+    if (lost === null) return undefined;
+    this.#store.log.warn({ checkpointId: wanted }, 'label and pin were damaged; it counts as pinned now');
+    return 'pin';
   }
 
-  /** Keeps a checkpoint from being pruned, or no longer. `deleteCheckpoint` deletes it all the same. */
-  async pin(id: string, pinned: boolean): Promise<void> {
+  /**
+   * Keeps a checkpoint from being pruned, or no longer. `deleteCheckpoint` deletes it all the same.
+   *
+   * @returns `'label'` when label and pin were damaged ({@link ListedCheckpoint.marksDamaged}): they are written anew, and a label that it
+   *   had is lost
+   */
+  async pin(id: string, pinned: boolean): Promise<'label' | undefined> {
     const wanted = checkpointId('id', id);
     const wish = flag('pinned', pinned);
-    await this.#store.call(() => this.#store.native.setPinned(wanted, wish));
+    const lost = await this.#store.call(() => this.#store.native.setPinned(wanted, wish));
+    if (lost === null) return undefined;
+    this.#store.log.warn({ checkpointId: wanted }, 'label and pin were damaged; a label that it had is lost');
+    return 'label';
   }
 
   /**
@@ -284,13 +327,16 @@ export class CheckpointManager implements AsyncDisposable {
    * while the store holds more than `maxBytes`, the oldest go as well. Pinned ones always stay, and so does what an interrupted restore
    * needs. Without a rule only old automatic checkpoints go, as they do by themselves (C16).
    *
-   * @throws TurnbackError `CORRUPT` when a damaged checkpoint keeps others from being deleted, `BUSY`, `ABORTED`, `TIMED_OUT`
+   * Rules that would leave nothing but pinned checkpoints are refused, unless `all` says that this is meant: `maxBytes: 0` is more often
+   * a mistake, and no undo brings checkpoints back.
+   *
+   * @throws TurnbackError `INVALID_ARGUMENT` with `details.argument === 'rules.all'` for these, with nothing deleted; `CORRUPT` when a damaged checkpoint keeps others from being deleted, `BUSY`, `ABORTED`, `TIMED_OUT`
    */
   async prune(rules?: PruneRules, pruneOptions?: Bounded): Promise<PruneReport> {
     const given = options('rules', PRUNE, rules);
     const limits = options('options', BOUNDED, pruneOptions);
-    const { dryRun = false } = given;
-    const request = { ...given, dryRun };
+    const { dryRun = false, all = false } = given;
+    const request = { ...given, all, dryRun };
     const start = () =>
       this.#store.long('the prune', dryRun ? UNCHANGED : SOME_MAY_BE_GONE, limits, {
         start: (ticket, control) => this.#store.native.prune(request, ticket, control),

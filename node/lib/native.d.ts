@@ -39,6 +39,16 @@ export declare class Gate {
   passCovered(sandboxId: string, turnId: string, nowMs: number): string | null
 }
 
+/** How far a call that is given up has written to a workspace. */
+export interface GivenUp {
+  /** `nothing`, `journal`, `begun`, `begun_without_journal` or `done`. */
+  step: string
+  /** The checkpoint that brings back the state before. */
+  undoCheckpointId?: string
+  /** How an interrupted restore ended that was in the way. */
+  recovered?: string
+}
+
 /** What became of the abandoned sandboxes. */
 export interface NativeAbandonedReport {
   /** Those that are gone. */
@@ -279,6 +289,8 @@ export interface NativeListed {
   label?: string
   /** Whether it is kept from pruning. */
   pinned: boolean
+  /** Why label and pin cannot be read. */
+  marksDamaged?: string
   /** Bytes that this checkpoint stored. */
   bytes: number
 }
@@ -305,6 +317,8 @@ export declare class NativeManager {
   get(id: string): Promise<NativeCheckpoint | null | Failure>
   /** Deletes a checkpoint; `false` when there is none of that id. */
   delete(id: string): Promise<boolean | Failure>
+  /** Deletes several checkpoints: all of them, or none when one of them cannot go. */
+  deleteAll(ids: Array<string>): Promise<Array<string> | Failure>
   /** Every path that a checkpoint does not cover. */
   coverage(id: string): Promise<Array<NativeUncovered> | Failure>
   /** What differs between a checkpoint and another one, or the workspace now. */
@@ -317,10 +331,10 @@ export declare class NativeManager {
   verify(id: string | undefined | null, ticket: Ticket, control: Control): Promise<NativeVerifyReport | Failure>
   /** What the store holds. */
   usage(): Promise<NativeUsageReport | Failure>
-  /** Sets or removes a label. */
-  setLabel(id: string, label?: string | undefined | null): Promise<undefined | Failure>
-  /** Keeps a checkpoint from pruning, or no longer. */
-  setPinned(id: string, pinned: boolean): Promise<undefined | Failure>
+  /** Sets or removes a label. Answers `pin` when label and pin were damaged, so that it counts as pinned now. */
+  setLabel(id: string, label?: string | undefined | null): Promise<string | null | Failure>
+  /** Keeps a checkpoint from pruning, or no longer. Answers `label` when label and pin were damaged, so that it has no label now. */
+  setPinned(id: string, pinned: boolean): Promise<string | null | Failure>
   /** Switches the guard's checkpoints off for the store. */
   pause(): Promise<undefined | Failure>
   /** Switches them on again. */
@@ -409,6 +423,8 @@ export interface NativePruneRequest {
   keepWithinMs?: number
   /** The store may hold so many bytes. */
   maxBytes?: number
+  /** The rules may take every checkpoint that is not pinned. */
+  all: boolean
   /** Only say what would go. */
   dryRun: boolean
 }
@@ -467,6 +483,8 @@ export interface NativeRollbackReport {
   written: number
   /** Paths deleted. */
   deleted: number
+  /** Directories of which nothing but the modification time goes back. */
+  restamped: number
   /** The root was missing and was created. */
   rootRecreated: boolean
   /** A HEAD differs and was left alone. */
@@ -672,6 +690,8 @@ export declare class Ticket {
    * that as well.
    */
   abandon(): boolean
+  /** How far the call has written to a workspace: it goes no further. Answers at once, whatever the call hangs in. */
+  giveUp(): GivenUp
   /**
    * What a call that takes a checkpoint is about to answer, as soon as that stays; the call itself still has to note what makes the
    * next one quick.

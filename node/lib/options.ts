@@ -26,6 +26,7 @@ const LIMITS = {
   nameBytes: 200,
   patterns: 1000,
   paths: 10_000,
+  ids: 100_000,
 };
 
 /** What a checkpoint's id looks like: a ULID, in its one spelling. */
@@ -67,6 +68,9 @@ export const metadata: Check<NativePair[]> = (name, value) => {
     return { key, value: content };
   });
 };
+
+/** Several of them. */
+export const checkpointIds = listOf(checkpointId, LIMITS.ids);
 
 const pattern: Check<string> = (name, value) => {
   const given = text(name, value);
@@ -123,4 +127,4 @@ export const REVERT = {
   ...BOUNDED,
 };
 
-export const PRUNE = { keepLast: whole(0), keepWithinMs: whole(0), maxBytes: whole(0), dryRun: flag };
+export const PRUNE = { keepLast: whole(0), keepWithinMs: whole(0), maxBytes: whole(0), all: flag, dryRun: flag };

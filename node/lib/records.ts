@@ -82,7 +82,12 @@ export function checkpoint(from: NativeCheckpoint): SandboxCheckpoint {
 }
 
 export function listed(from: NativeListed): ListedCheckpoint {
-  const beside = { pinned: from.pinned, bytes: from.bytes, ...(from.label === undefined ? {} : { label: from.label }) };
+  const beside = {
+    pinned: from.pinned,
+    bytes: from.bytes,
+    ...(from.label === undefined ? {} : { label: from.label }),
+    ...(from.marksDamaged === undefined ? {} : { marksDamaged: from.marksDamaged }),
+  };
   // Not by spreading the record: that would turn its createdAt into a plain Date.
   return Object.freeze(Object.assign(fields(from.checkpoint), beside));
 }
@@ -98,6 +103,7 @@ export function rollbackReport(from: NativeRollbackReport): RollbackReport {
     ...(from.undoCheckpointId === undefined ? {} : { undoCheckpointId: from.undoCheckpointId }),
     written: from.written,
     deleted: from.deleted,
+    restamped: from.restamped,
     rootRecreated: from.rootRecreated,
     headMoved: from.headMoved,
     conflicts: list(from.conflicts, conflict),

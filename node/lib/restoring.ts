@@ -1,6 +1,7 @@
 /** The calls that write to a workspace: rollback, undo, revert, and what becomes of interrupted ones. */
 import { options } from './check.js';
 import { type ErrorCode, invalidArgument, isTurnbackError, TurnbackError } from './errors.js';
+import { afterRestore, afterResume } from './given-up.js';
 import type { Logger } from './log.js';
 import type { NativeRollbackReport } from './native.js';
 import { BOUNDED, checkpointId, REVERT, ROLLBACK } from './options.js';
@@ -18,17 +19,6 @@ import type {
 } from './types.js';
 
 const UNCHANGED = 'nothing was changed';
-
-/** What became of a restore that was given up. */
-function perhapsInPart(engines: TurnbackError | undefined): string {
-  const rest =
-    'what it did so far stays, and the next call that writes to the workspace finishes it: run it again, or `turnback recover` (recover(), abandon())';
-  if (engines === undefined) return `if it had begun to write, ${rest}`;
-  return engines.details.pending === true ? rest : UNCHANGED;
-}
-
-/** How long a call that was given up may take to say how far it came, in milliseconds (C8). */
-export const LINGER_MS = 10_000;
 
 export async function rollbackTo(
   store: OpenStore,
@@ -49,7 +39,7 @@ export async function rollbackTo(
   const roll = (afterwards: Afterwards) =>
     store.long('the rollback', afterwards, given, {
       start: (ticket, control) => store.native.rollback(id, request, ticket, control),
-      lingerMs: LINGER_MS,
+      writes: 'restore',
     });
   const whole = request.paths === undefined;
   const report = request.dryRun
@@ -74,7 +64,7 @@ export async function undo(
     (afterwards) =>
       store.long('the undo', afterwards, given, {
         start: (ticket, control) => store.native.undo(id, ticket, control),
-        lingerMs: LINGER_MS,
+        writes: 'restore',
       }),
     // It brings back what batches did.
     (done) => outcomeOf(done, false),
@@ -101,7 +91,7 @@ export async function revert(
   const take = (afterwards: Afterwards) =>
     store.long('the revert', afterwards, given, {
       start: (ticket, control) => store.native.revert(before, after, request, ticket, control),
-      lingerMs: LINGER_MS,
+      writes: 'restore',
     });
   const report = request.dryRun
     ? await take(UNCHANGED)
@@ -125,10 +115,10 @@ export async function resume(
   const given = options('options', BOUNDED, resumeOptions);
   const report = await restoring(
     () => store.call(() => store.native.sandboxIdOf(bytes)),
-    (afterwards) =>
-      store.long(how === 'recover' ? 'the recovery' : 'giving it up', afterwards, given, {
+    () =>
+      store.long(how === 'recover' ? 'the recovery' : 'giving it up', afterResume, given, {
         start: (ticket, control) => store.native[how](bytes, ticket, control),
-        lingerMs: LINGER_MS,
+        writes: 'resume',
       }),
     // What was interrupted wrote earlier, perhaps in a process that told nobody.
     (done) => (done === null ? NOTHING : { wrote: true, whole: false, undoCheckpointId: undefined }),
@@ -165,9 +155,9 @@ export async function restoring<T>(
   try {
     of(await workspace());
     begun = true;
-    const done = await restore((engines) => {
-      unanswered = engines === undefined;
-      return perhapsInPart(engines);
+    const done = await restore((known) => {
+      unanswered = known.pending === undefined;
+      return afterRestore(known);
     });
     over(outcome(done));
     return done;
@@ -190,7 +180,7 @@ export function outcomeOf(
   return wrote ? { wrote, whole: all && restored, undoCheckpointId } : NOTHING;
 }
 
-/** With these the engine has not begun to write, unless it says that something is pending. */
+/** With these the engine has not begun to write, unless it says so. */
 const BEFORE_WRITING: ReadonlySet<ErrorCode> = new Set([
   'ABORTED',
   'BUSY',
@@ -204,7 +194,9 @@ const BEFORE_WRITING: ReadonlySet<ErrorCode> = new Set([
 ]);
 
 function mayHaveWritten(error: unknown): boolean {
-  return !isTurnbackError(error) || error.details.pending === true || !BEFORE_WRITING.has(error.code);
+  if (!isTurnbackError(error) || !BEFORE_WRITING.has(error.code)) return true;
+  const { pending, begun, recovered } = error.details;
+  return pending === true || begun === true || recovered !== undefined;
 }
 
 /** `undefined` if it cannot be told. Of a checkpoint that does not exist, nothing is restored: no workspace has an empty id. */
@@ -232,10 +224,16 @@ export function told(store: OpenStore, from: NativeRollbackReport, message: stri
 /** Says that an interrupted restore was in the way, and how it ended: nobody asked for that. */
 export function tellRecovered(log: Logger, recovered: RecoveryReport | undefined): void {
   if (recovered === undefined) return;
-  const { workspace, outcome, written, deleted, notRestorable } = recovered;
+  const { workspace, outcome, written, deleted, kept, notRestorable } = recovered;
   const what = recovered.begun?.kind ?? 'restore';
   const message = `an interrupted ${what} was ${outcome === 'finished' ? 'finished' : 'given up'} first`;
-  log.warn({ workspace, outcome, written, deleted, notRestorable: notRestorable.length }, message);
+  // The reports have all of them; here the first ones, for those who see only the log.
+  const paths = [...new Set([...notRestorable, ...kept].map(({ path, reason }) => `${path} (${reason})`))].slice(0, 10);
+  const left = paths.length === 0 ? {} : { left: paths };
+  log.warn(
+    { workspace, outcome, written, deleted, kept: kept.length, notRestorable: notRestorable.length, ...left },
+    message,
+  );
 }
 
 /** The id of a record, if the store's own record names the same workspace. */

@@ -41,7 +41,7 @@ export class OpenStore {
     what: string,
     afterwards: Call<T>['afterwards'],
     { signal, onProgress, deadlineMs }: Limits,
-    call: Pick<Call<T>, 'start' | 'takeBack' | 'lingerMs' | 'early' | 'onRunning'>,
+    call: Pick<Call<T>, 'start' | 'takeBack' | 'writes' | 'early' | 'onRunning'>,
   ): Promise<T> {
     this.usable();
     const track = (work: Promise<void>) => void this.#track(work);

@@ -81,6 +81,8 @@ export interface SandboxCheckpoint {
 export interface ListedCheckpoint extends SandboxCheckpoint {
   readonly label?: string;
   readonly pinned: boolean;
+  /** Why label and pin cannot be read, when they cannot. It counts as pinned until `pin` or `label` writes them anew. */
+  readonly marksDamaged?: string;
   /** Bytes that this checkpoint stored. */
   readonly bytes: number;
 }
@@ -123,6 +125,11 @@ export interface RollbackReport {
   readonly written: number;
   /** Paths deleted. */
   readonly deleted: number;
+  /**
+   * Directories of which nothing but the modification time goes back, as when a name was made there and removed again. They are neither
+   * among `actions` nor counted in `written`, and {@link CheckpointManager.diff} does not list them either.
+   */
+  readonly restamped: number;
   /** The workspace was gone and was made anew. */
   readonly rootRecreated: boolean;
   /** With `git: 'keep'`: a HEAD differs from the checkpoint's and was left alone. */
@@ -342,6 +349,8 @@ export interface PruneRules {
   keepWithinMs?: number | undefined;
   /** Then, while the store holds more than this, the oldest of what is left go as well, whatever the other two rules say. */
   maxBytes?: number | undefined;
+  /** The rules may take every checkpoint that is not pinned. Without it they are refused where they would. */
+  all?: boolean | undefined;
   /** Only say what would go. */
   dryRun?: boolean | undefined;
 }

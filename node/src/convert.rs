@@ -124,6 +124,8 @@ pub struct NativeListed {
     pub label: Option<String>,
     /// Whether it is kept from pruning.
     pub pinned: bool,
+    /// Why label and pin cannot be read.
+    pub marks_damaged: Option<String>,
     /// Bytes that this checkpoint stored.
     pub bytes: i64,
 }
@@ -167,6 +169,7 @@ impl TryFrom<&engine::Listing> for NativeListing {
                 checkpoint: NativeCheckpoint::try_from(&listed.checkpoint)?,
                 label: listed.label.clone(),
                 pinned: listed.pinned,
+                marks_damaged: listed.marks_damaged.clone(),
                 bytes: to_js(listed.bytes)?,
             })
         };
@@ -216,6 +219,8 @@ pub struct NativeRollbackReport {
     pub written: i64,
     /// Paths deleted.
     pub deleted: i64,
+    /// Directories of which nothing but the modification time goes back.
+    pub restamped: i64,
     /// The root was missing and was created.
     pub root_recreated: bool,
     /// A HEAD differs and was left alone.
@@ -246,6 +251,7 @@ impl TryFrom<&engine::RollbackReport> for NativeRollbackReport {
             undo_checkpoint_id: from.undo_checkpoint_id.map(|id| id.to_string()),
             written: to_js(from.written)?,
             deleted: to_js(from.deleted)?,
+            restamped: to_js(from.restamped)?,
             root_recreated: from.root_recreated,
             head_moved: from.head_moved,
             conflicts: from.conflicts.iter().map(NativeConflict::from).collect(),

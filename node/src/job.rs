@@ -8,7 +8,7 @@ use napi::bindgen_prelude::{Either, Function, Object, ToNapiValue};
 use napi::threadsafe_function::{ThreadsafeFunction, ThreadsafeFunctionCallMode};
 use napi::{Env, JsDeferred, Status};
 use napi_derive::napi;
-use turnback_engine::{Cancel, Code, Context, Error, Manager, OnProgress, Progress, Result};
+use turnback_engine::{Cancel, Code, Context, Error, Manager, OnProgress, Progress, Reached, Result};
 
 use crate::early::Early;
 use crate::error::{Failure, of_panic};
@@ -24,6 +24,18 @@ const PROGRESS_QUEUE: usize = 64;
 pub struct Ticket {
     cancel: Cancel,
     created: Early,
+    reached: Reached,
+}
+
+/// How far a call that is given up has written to a workspace.
+#[napi(object, object_from_js = false)]
+pub struct GivenUp {
+    /// `nothing`, `journal`, `begun`, `begun_without_journal` or `done`.
+    pub step: &'static str,
+    /// The checkpoint that brings back the state before.
+    pub undo_checkpoint_id: Option<String>,
+    /// How an interrupted restore ended that was in the way.
+    pub recovered: Option<&'static str>,
 }
 
 #[napi]
@@ -45,6 +57,17 @@ impl Ticket {
     #[napi(catch_unwind)]
     pub fn abandon(&self) -> bool {
         self.cancel.abandon()
+    }
+
+    /// How far the call has written to a workspace: it goes no further. Answers at once, whatever the call hangs in.
+    #[napi(catch_unwind)]
+    pub fn give_up(&self) -> GivenUp {
+        let far = self.reached.give_up();
+        GivenUp {
+            step: far.step.as_str(),
+            undo_checkpoint_id: far.undo.map(|id| id.to_string()),
+            recovered: far.recovered,
+        }
     }
 
     /// What a call that takes a checkpoint is about to answer, as soon as that stays; the call itself still has to note what makes the
@@ -120,6 +143,7 @@ pub(crate) fn context(ticket: &Ticket, control: &Control<'_>) -> napi::Result<Re
             report
         }),
         on_created: None,
+        reached: ticket.reached.clone(),
     }))
 }
 

@@ -3,7 +3,7 @@
 use napi::Env;
 use napi::bindgen_prelude::{Object, Undefined};
 use napi_derive::napi;
-use turnback_engine::{Context, Manager, Result, Sandboxes};
+use turnback_engine::{Context, LostMark, Manager, Result, Sandboxes};
 
 use crate::convert::{
     NativeCheckpoint, NativeListing, NativeUsageReport, NativeVerifyReport, bytes, changes, uncovered,
@@ -71,7 +71,11 @@ impl NativeManager {
                         _ => None,
                     };
                     early.recovered(recovered.clone());
-                    let checkpoint = manager.create(&directory, request, &ctx)?;
+                    let checkpoint = manager.create(&directory, request, &ctx);
+                    let checkpoint = checkpoint.map_err(|error| match &recovered {
+                        Some(report) => error.with_detail("recovered", report.outcome.as_str().to_owned()),
+                        None => error,
+                    })?;
                     NativeCreated::new(&checkpoint, recovered.as_ref())
                 })
             }
@@ -125,6 +129,20 @@ impl NativeManager {
         match checkpoint_id(&id) {
             Err(error) => refuse(env, error),
             Ok(id) => run(env, &self.manager, move |manager| manager.delete(id)),
+        }
+    }
+
+    /// Deletes several checkpoints: all of them, or none when one of them cannot go.
+    ///
+    /// # Errors
+    /// A napi error when no promise can be made.
+    #[napi(catch_unwind, ts_return_type = "Promise<Array<string> | Failure>")]
+    pub fn delete_all<'env>(&self, env: &'env Env, ids: Vec<String>) -> napi::Result<Object<'env>> {
+        match ids.iter().map(|id| checkpoint_id(id)).collect::<Result<Vec<_>>>() {
+            Err(error) => refuse(env, error),
+            Ok(ids) => run(env, &self.manager, move |manager| {
+                Ok(manager.delete_all(&ids)?.iter().map(ToString::to_string).collect::<Vec<_>>())
+            }),
         }
     }
 
@@ -227,11 +245,11 @@ impl NativeManager {
         run(env, &self.manager, move |manager| NativeUsageReport::try_from(&manager.usage()?))
     }
 
-    /// Sets or removes a label.
+    /// Sets or removes a label. Answers `pin` when label and pin were damaged, so that it counts as pinned now.
     ///
     /// # Errors
     /// A napi error when no promise can be made.
-    #[napi(catch_unwind, ts_return_type = "Promise<undefined | Failure>")]
+    #[napi(catch_unwind, ts_return_type = "Promise<string | null | Failure>")]
     pub fn set_label<'env>(
         &self,
         env: &'env Env,
@@ -240,21 +258,21 @@ impl NativeManager {
     ) -> napi::Result<Object<'env>> {
         match checkpoint_id(&id) {
             Err(error) => refuse(env, error),
-            Ok(id) => run::<Undefined, _>(env, &self.manager, move |manager| {
-                manager.set_label(id, label.as_deref())
-            }),
+            Ok(id) => {
+                run(env, &self.manager, move |manager| Ok(manager.set_label(id, label.as_deref())?.map(lost)))
+            }
         }
     }
 
-    /// Keeps a checkpoint from pruning, or no longer.
+    /// Keeps a checkpoint from pruning, or no longer. Answers `label` when label and pin were damaged, so that it has no label now.
     ///
     /// # Errors
     /// A napi error when no promise can be made.
-    #[napi(catch_unwind, ts_return_type = "Promise<undefined | Failure>")]
+    #[napi(catch_unwind, ts_return_type = "Promise<string | null | Failure>")]
     pub fn set_pinned<'env>(&self, env: &'env Env, id: String, pinned: bool) -> napi::Result<Object<'env>> {
         match checkpoint_id(&id) {
             Err(error) => refuse(env, error),
-            Ok(id) => run::<Undefined, _>(env, &self.manager, move |manager| manager.set_pinned(id, pinned)),
+            Ok(id) => run(env, &self.manager, move |manager| Ok(manager.set_pinned(id, pinned)?.map(lost))),
         }
     }
 
@@ -297,4 +315,12 @@ impl NativeManager {
             manager.close().and(ended)
         })
     }
+}
+
+fn lost(mark: LostMark) -> String {
+    match mark {
+        LostMark::Label => "label",
+        LostMark::Pin => "pin",
+    }
+    .to_owned()
 }

@@ -15,6 +15,8 @@ pub struct NativePruneRequest {
     pub keep_within_ms: Option<f64>,
     /// The store may hold so many bytes.
     pub max_bytes: Option<f64>,
+    /// The rules may take every checkpoint that is not pinned.
+    pub all: bool,
     /// Only say what would go.
     pub dry_run: bool,
 }
@@ -31,6 +33,7 @@ impl NativePruneRequest {
             keep_last: number("keepLast", self.keep_last)?.map(|n| usize::try_from(n).unwrap_or(usize::MAX)),
             keep_within: number("keepWithinMs", self.keep_within_ms)?.map(MillisSpan::from_millis),
             max_bytes: number("maxBytes", self.max_bytes)?,
+            all: self.all,
             dry_run: self.dry_run,
         })
     }

@@ -7,19 +7,21 @@ use std::path::PathBuf;
 use turnback_core::CheckpointId;
 
 use super::create::{Taken, now};
+use super::failed::{interrupted, journal_stays, left_in_part};
 use super::manager::Inner;
 use super::workspace::{Workspace, identity, identity_of, make_private};
 use super::{journal_file, stage_names};
 use crate::context::Context;
 use crate::error::{Code, Error, Result};
 use crate::model::{Objects, RelPath, Timestamp};
+use crate::reached::Step;
 use crate::recovery::RestoreKind;
 use crate::restore::journal::{Head, RootThen, encode, encode_plan};
 use crate::restore::{
     Applied, ApplyOptions, GitMode, Plan, Root, RootMade, Stopped, Target, apply, needs_area, precheck,
     sync_before,
 };
-use crate::store::{Durability, Identity, Room, needed_bytes, remove_tree};
+use crate::store::{Draft, Durability, Identity, Room, needed_bytes, remove_tree};
 
 /// A plan with all that its journal says. The locks of the workspace and of the store must be held.
 pub(super) struct Job<'a> {
@@ -50,21 +52,48 @@ pub(super) struct Prepared<'a> {
     /// Go on when the disk turns out to be full.
     optional: bool,
     room: Room<'a>,
-    /// The bytes that it takes, at most.
-    bytes: u64,
+    /// The bytes that it takes with all that is written beside it, at most.
+    together: u64,
 }
 
 impl Prepared<'_> {
-    /// Publishes what undoes the plan. When that finds the store full, the journal's room is needed as well: whoever makes room has to
-    /// know of both.
+    /// Writes a part of what lies beside the journal, for which `counted` bytes of the room were taken. When that finds the store full,
+    /// all the rest is needed as well: whoever makes room has to know of everything.
     ///
     /// # Errors
-    /// Those of `publish`.
-    pub(super) fn beside<T>(&self, publish: impl FnOnce() -> Result<T>) -> Result<T> {
-        publish().map_err(|error| match needed_bytes(&error) {
-            Some(needed) => self.room.refuse(needed.saturating_add(self.bytes)),
+    /// Those of `write`.
+    pub(super) fn beside<T>(&self, counted: u64, write: impl FnOnce() -> Result<T>) -> Result<T> {
+        write().map_err(|error| match needed_bytes(&error) {
+            Some(needed) => self.room.refuse(self.together.saturating_sub(counted).saturating_add(needed)),
             None => error,
         })
+    }
+}
+
+/// What a checkpoint that is not published yet takes of the store's room.
+pub(super) struct Share<'a> {
+    draft: &'a Draft<'a>,
+    /// In bytes.
+    pub(super) needs: u64,
+}
+
+impl<'a> Share<'a> {
+    /// That of a draft, with `beside` bytes for what its owner writes with it.
+    ///
+    /// # Errors
+    /// `POISONED` when it is published.
+    pub(super) fn of(draft: &'a Draft<'a>, beside: u64) -> Result<Self> {
+        Ok(Self { draft, needs: draft.needs(beside)? })
+    }
+}
+
+impl Taken<'_> {
+    /// What it takes of the store's room.
+    ///
+    /// # Errors
+    /// As [`Share::of`].
+    pub(super) fn share(&self) -> Result<Share<'_>> {
+        Share::of(&self.draft, self.cache.adds(&self.appender))
     }
 }
 
@@ -93,29 +122,35 @@ impl Inner {
         }
     }
 
-    /// Takes room in the store for a plan's journal, before anything else is written for it: beside the checkpoint that is being taken, if
-    /// there is one. An `optional` one is left out when there is no room: for those who asked for no safety.
+    /// What failed for want of room while others of the same operation have taken some, which they give back before it is run again.
+    pub(super) fn with_others(&self, others: &[&Draft<'_>], error: Error) -> Error {
+        let Some(needed) = needed_bytes(&error) else { return error };
+        let held = others.iter().filter_map(|draft| draft.needs(0).ok()).fold(0, u64::saturating_add);
+        self.budget.room(String::new()).refuse(needed.saturating_add(held))
+    }
+
+    /// Takes room in the store for a plan's journal, before anything else is written for it: beside the checkpoints that are being taken,
+    /// if there are any. An `optional` one is left out when there is no room: for those who asked for no safety.
     ///
     /// # Errors
-    /// `STORE_FULL` with what the journal and the checkpoint need together, `DISK_FULL`, `BUSY`, `IO`.
+    /// `STORE_FULL` with what the journal and the checkpoints need together, `DISK_FULL`, `BUSY`, `IO`.
     pub(super) fn prepare_journal(
         &self,
         plan: &Plan,
         optional: bool,
-        taken: Option<&Taken<'_>>,
+        shares: &[Share<'_>],
     ) -> Result<Prepared<'_>> {
         let name = format!("journal-{}", crate::store::random_name()?);
         let bytes = encode_plan(plan);
         let room = self.budget.room(name.clone());
         let length = bytes.len() as u64 + HEAD;
-        let together = match taken {
-            None => length,
-            Some(taken) => {
-                let needs = taken.draft.needs(taken.cache.adds(&taken.appender))?;
-                taken.draft.leave_room(length, needs)?;
-                needs.saturating_add(length)
+        let together = shares.iter().map(|share| share.needs).fold(length, u64::saturating_add);
+        for Share { draft, needs } in shares {
+            if draft.is_full()? {
+                return Err(room.refuse(together));
             }
-        };
+            draft.leave_room(together.saturating_sub(*needs), *needs)?;
+        }
         let plan = match room.need(length) {
             Ok(()) => Some(bytes),
             Err(error) if optional && matches!(error.code(), Code::StoreFull | Code::DiskFull) => {
@@ -125,20 +160,21 @@ impl Inner {
             Err(error) if error.code() == Code::StoreFull => return Err(room.refuse(together)),
             Err(error) => return Err(error),
         };
-        Ok(Prepared { plan, name, optional, room, bytes: length })
+        Ok(Prepared { plan, name, optional, room, together })
     }
 
     /// Writes the journal, carries the plan out, removes the journal.
     ///
     /// # Errors
-    /// Before the first write, with nothing changed and no journal left: as [`apply`]. After it: the same codes with the detail
-    /// `pending`; the journal stays, and the next writing call on the workspace finishes the work.
+    /// Before the first write, with nothing changed and no journal left: as [`apply`]. After it: the same codes with the detail `begun`,
+    /// and `pending` when the journal stays, so that the next writing call on the workspace finishes the work.
     pub(super) fn carry_out(&self, job: &Job<'_>, objects: &dyn Objects, ctx: &Context) -> Result<Carried> {
         if job.plan.is_empty() && job.root.is_some() {
             let (kept, not_restorable) = (job.plan.kept().to_vec(), job.plan.not_restorable().to_vec());
             let applied = Applied { kept, not_restorable, ..Applied::default() };
             return Ok(Carried { applied, journaled: false });
         }
+        ctx.reached.undone_by(job.undo);
         self.carry_out_all(job, objects, ctx).map_err(|error| match job.undo {
             Some(id) => error.with_detail("undoCheckpointId", id.to_string()),
             None => error,
@@ -153,13 +189,17 @@ impl Inner {
         let stage = self.stage_name(job)?;
         let head = self.head(job, &stage)?;
         let rewrite = |head: &Head| self.write_journal(job.workspace, head, &job.journal);
+        if job.journal.plan.is_some() {
+            ctx.reached.go_on(Step::Journal)?;
+        }
         let journaled = match rewrite(&head) {
             Ok(written) => written,
             Err(error) if job.journal.optional && error.code() == Code::DiskFull => {
                 no_journal(&error);
+                ctx.reached.is_at(Step::Nothing);
                 false
             }
-            Err(error) => return Err(error),
+            Err(error) => return Err(self.without_a_trace(job, error, ctx)),
         };
         let root_made = |fd: BorrowedFd<'_>| match journaled {
             true => rewrite(&Head { root: root_then(identity_of(fd)?), ..head.clone() }).map(drop),
@@ -175,16 +215,23 @@ impl Inner {
                     self.mark_done(job.kind, &job.targets).map_err(|e| interrupted(job.kind, e))?;
                     self.close_journal(job.workspace);
                 }
+                ctx.reached.is_at(Step::Done);
                 Ok(Carried { applied, journaled })
             }
-            Err(stopped) if !stopped.begun => {
-                if journaled {
-                    journal_file::remove(self.layout(), job.workspace.id.as_str(), self.durability)?;
-                }
-                Err(*stopped.error)
-            }
-            Err(stopped) if !journaled => Err(*stopped.error),
+            Err(stopped) if !stopped.begun => Err(self.without_a_trace(job, *stopped.error, ctx)),
+            Err(stopped) if !journaled => Err(left_in_part(job.kind, *stopped.error).at(&job.workspace.path)),
             Err(stopped) => Err(interrupted(job.kind, *stopped.error).at(&job.workspace.path)),
+        }
+    }
+
+    /// The error of a restore that wrote nothing to the workspace: its journal goes.
+    fn without_a_trace(&self, job: &Job<'_>, error: Error, ctx: &Context) -> Error {
+        match journal_file::remove(self.layout(), job.workspace.id.as_str(), self.durability) {
+            Ok(()) => {
+                ctx.reached.is_at(Step::Nothing);
+                error
+            }
+            Err(stays) => journal_stays(job.kind, &error, stays).at(&job.workspace.path),
         }
     }
 
@@ -302,20 +349,6 @@ const HEAD: u64 = 64 << 10;
 
 fn no_journal(error: &Error) {
     tracing::warn!(%error, "no room for a journal: an interruption now could not be taken up again");
-}
-
-/// The error of work that was begun and not finished.
-pub(super) fn interrupted(kind: RestoreKind, cause: Error) -> Error {
-    let what = kind.as_str();
-    let details = cause.details().to_vec();
-    let error = Error::new(
-        cause.code(),
-        format!("the {what} was interrupted after its first write"),
-        format!("run it again, or `turnback recover`: what was begun is then finished; the journal keeps the rest of the {what}"),
-    )
-    .because(cause)
-    .with_detail("pending", "true".to_owned());
-    details.into_iter().fold(error, |error, (name, value)| error.with_detail(name, value))
 }
 
 fn born(identity: Identity) -> Option<Timestamp> {

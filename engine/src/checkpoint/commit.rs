@@ -10,9 +10,10 @@ use std::path::Path;
 use turnback_core::{CheckpointId, Phase, PlanId};
 
 use super::baseline::BASELINE_LABEL;
-use super::carry_out::{Carried, Job};
+use super::carry_out::{Carried, Job, Share};
 use super::committed::{AFTER_LABEL, COMMIT_OF};
 use super::create::{Both, Purpose, Taken};
+use super::failed::told;
 use super::manager::{Inner, Manager};
 use super::rollback::duplicate;
 use super::workspace::Workspace;
@@ -22,8 +23,11 @@ use crate::error::{Code, Error, Result};
 use crate::model::{Picture, Reason, RelPath, Uncovered};
 use crate::recovery::RestoreKind;
 use crate::restore::{Applied, GitMode, Manifests, Plan, PlanOptions, Root, plan};
-use crate::store::{Draft, End, Marks, Preview, RulesRecord};
+use crate::store::{Draft, End, Marks, Preview, RulesRecord, random_name};
 use crate::tree::{Limits, Rules, Walked, changes, differences, lookup};
+
+/// What the pins of a commit's checkpoints take on the disk at most, each beside the marks that it replaces.
+const PINS: u64 = 3 * (8 << 10);
 
 /// What a commit is decided on.
 pub(crate) struct Look<'a> {
@@ -127,14 +131,12 @@ impl Manager {
         resource.check_ancestors()?;
         let _resource = inner.lock_workspace(&resource, ctx)?;
         let _sandbox = inner.lock_workspace(&sandbox, ctx)?;
-        {
-            let _store = inner.share_store(ctx)?;
-            inner.recover_pending(&sandbox, ctx)?;
-            inner.recover_pending(&resource, ctx)?;
-        }
+        let protected = BTreeSet::from([request.baseline]);
+        inner.recover_first(&sandbox, &protected, ctx)?;
+        inner.recover_first(&resource, &protected, ctx)?;
         let all = Pair { resource: &resource, sandbox: &sandbox, request };
         let mut made: Vec<CheckpointId> = Vec::new();
-        let done = inner.with_room(&BTreeSet::from([request.baseline]), ctx, || {
+        let done = inner.with_room(&protected, ctx, || {
             // What was made before there was no room for the rest.
             self.discard(&std::mem::take(&mut made));
             let _store = inner.share_store(ctx)?;
@@ -146,7 +148,7 @@ impl Manager {
                 if !error.details().iter().any(|(name, _)| *name == "pending") {
                     self.discard(&made);
                 }
-                Err(error)
+                Err(told(error, ctx))
             }
         }
     }
@@ -172,16 +174,10 @@ impl Manager {
             let draft = Draft::begin(inner.layout(), &inner.packs, &inner.budget, inner.durability)?;
             let both = Both { draft: &draft, manifests: &preview };
             let picture = with(&from.parsed.picture(&inner.packs)?, &older, &both)?;
-            let root = workspace.open()?;
-            let walked = inner.take(
-                &workspace,
-                root,
-                from.record.rules.clone(),
-                Limits::default(),
-                None,
-                None,
-                ctx,
-            )?;
+            let (root, rules) = (workspace.open()?, from.record.rules.clone());
+            let walked = inner
+                .take(&workspace, root, rules, Limits::default(), None, None, ctx)
+                .map_err(|error| inner.with_others(&[&draft], error))?;
             let uncovered = inner.all_uncovered(&from)?;
             let taken = inner.imagined(&workspace, &walked, picture, uncovered, draft)?;
             drop(walked);
@@ -214,12 +210,17 @@ impl Inner {
         let mut theirs =
             self.take(all.sandbox, duplicate(&sandbox_root)?, rules, limits, None, Some(&preview), ctx)?;
         let rules = RulesRecord::default();
-        let ours =
-            self.take(all.resource, duplicate(&resource_root)?, rules, limits, None, Some(&preview), ctx)?;
+        // Each takes no more of the room than it needs, so that the others find some.
+        theirs.draft.leave_room(u64::MAX, theirs.share()?.needs)?;
+        let ours = self
+            .take(all.resource, duplicate(&resource_root)?, rules, limits, None, Some(&preview), ctx)
+            .map_err(|error| self.with_others(&[&theirs.draft], error))?;
+        ours.draft.leave_room(u64::MAX, ours.share()?.needs)?;
         let now = ours.walked.picture.clone();
         let then = theirs.walked.picture.clone();
 
-        let draft = Draft::begin(self.layout(), &self.packs, &self.budget, self.durability)?;
+        let draft = Draft::begin(self.layout(), &self.packs, &self.budget, self.durability)
+            .map_err(|error| self.with_others(&[&theirs.draft, &ours.draft], error))?;
         let uncovered = self.all_uncovered(&base)?;
         let refused: Vec<Uncovered> =
             uncovered.into_iter().filter(|u| u.reason == Reason::MetadataRefused).collect();
@@ -244,7 +245,11 @@ impl Inner {
         }
         let what = changes(&differences(&now, &merged, &preview, ctx)?);
         self.precheck(all.resource, Some(&resource_root), &plan, ctx)?;
-        let journal = self.prepare_journal(&plan, false, None)?;
+        let shares = [theirs.share()?, ours.share()?, Share::of(&draft, PINS)?];
+        let counted = shares.each_ref().map(|share| share.needs);
+        let journal = self.prepare_journal(&plan, false, &shares)?;
+        let pins = self.budget.room(random_name()?);
+        journal.beside(PINS, || pins.need(PINS))?;
 
         if baseline != then {
             // The stat cache speaks of the tree as it was walked.
@@ -261,22 +266,22 @@ impl Inner {
         let after = self.imagined(all.resource, &ours, merged, ours.walked.uncovered.clone(), draft)?;
 
         let plan_id = all.request.plan_id;
-        let baseline = self.publish_baseline(all.sandbox, theirs, plan_id, ctx)?;
+        let [of_theirs, of_ours, of_after] = counted;
+        let publish = || self.publish_baseline(all.sandbox, theirs, plan_id, ctx);
+        let baseline = journal.beside(of_theirs, publish)?;
         made.push(baseline);
         if plan.is_empty() {
             let done = Made { baseline, resource: None };
             decide.published(&done)?;
             return Ok(Some(Carry { made: Some(done), ..nothing }));
         }
-        let before = self.publish(
-            all.resource,
-            ours,
-            purpose(plan_id, all.sandbox, Phase::PreApply, None),
-            End::Before(ctx),
-        )?;
+        let purpose_before = purpose(plan_id, all.sandbox, Phase::PreApply, None);
+        let publish = || self.publish(all.resource, ours, purpose_before, End::Before(ctx));
+        let before = journal.beside(of_ours, publish)?;
         made.push(before.parsed.id);
         let purpose_after = purpose(plan_id, all.sandbox, Phase::Manual, Some(AFTER_LABEL));
-        let after = self.publish(all.resource, after, purpose_after, End::Before(ctx))?;
+        let publish = || self.publish(all.resource, after, purpose_after, End::Before(ctx));
+        let after = journal.beside(of_after, publish)?;
         made.push(after.parsed.id);
         let (before, after) = (before.parsed.id, after.parsed.id);
         self.pin(before)?;
@@ -350,7 +355,7 @@ impl Inner {
 
     /// The workspace's lock must be held.
     fn pin(&self, id: CheckpointId) -> Result<()> {
-        let marks = Marks { pinned: true, ..self.catalog.marks(id)? };
+        let marks = Marks { pinned: true, ..self.catalog.marks_or_pinned(id).0 };
         self.catalog.set_marks(id, &marks, self.durability)
     }
 

@@ -31,7 +31,7 @@ impl Manager {
             }
             match label.as_deref() {
                 Some(BASELINE_LABEL | AFTER_LABEL) => self.discard(&[checkpoint.checkpoint_id]),
-                _ if pinned => self.set_pinned(checkpoint.checkpoint_id, false)?,
+                _ if pinned => self.set_pinned(checkpoint.checkpoint_id, false).map(drop)?,
                 _ => {}
             }
         }

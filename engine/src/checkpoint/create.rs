@@ -89,10 +89,7 @@ impl Manager {
         };
         check_label(request.label.as_deref())?;
         let held = inner.lock_workspace(&workspace, ctx)?;
-        {
-            let _store = inner.share_store(ctx)?;
-            inner.recover_pending(&workspace, ctx)?;
-        }
+        inner.recover_first(&workspace, &BTreeSet::new(), ctx)?;
         let limits = Limits { max_files: request.max_files };
         let purpose = Purpose {
             plan_id: &request.plan_id,

@@ -7,9 +7,10 @@ use std::path::Path;
 
 use turnback_core::{CheckpointId, Phase, PlanId};
 
-use super::carry_out::{Carried, Job};
+use super::carry_out::{Carried, Job, Share};
 use super::create::{Both, Purpose, Taken};
 use super::edited::{Edit, edited};
+use super::failed::told;
 use super::manager::{Inner, Manager};
 use super::rollback::duplicate;
 use super::workspace::Workspace;
@@ -58,15 +59,22 @@ impl Manager {
         decide: &mut dyn Decide,
         ctx: &Context,
     ) -> Result<Option<Edited>> {
+        self.try_edit(directory, plan_id, decide, ctx).map_err(|error| told(error, ctx))
+    }
+
+    fn try_edit(
+        &self,
+        directory: &Path,
+        plan_id: &PlanId,
+        decide: &mut dyn Decide,
+        ctx: &Context,
+    ) -> Result<Option<Edited>> {
         let inner = self.open_inner()?;
         inner.store.require_writable()?;
         let workspace = Workspace::at(directory.to_owned())?;
         workspace.check_ancestors()?;
         let _workspace = inner.lock_workspace(&workspace, ctx)?;
-        {
-            let _store = inner.share_store(ctx)?;
-            inner.recover_pending(&workspace, ctx)?;
-        }
+        inner.recover_first(&workspace, &BTreeSet::new(), ctx)?;
         inner.with_room(&BTreeSet::new(), ctx, || {
             let _store = inner.share_store(ctx)?;
             inner.edit(&workspace, plan_id, decide, ctx)
@@ -92,12 +100,16 @@ impl Inner {
         if edits.is_empty() {
             return Ok(Some(Edited { checkpoints: None, applied: Applied::default() }));
         }
-        let draft = Draft::begin(self.layout(), &self.packs, &self.budget, self.durability)?;
+        taken.draft.leave_room(u64::MAX, taken.share()?.needs)?;
+        let draft = Draft::begin(self.layout(), &self.packs, &self.budget, self.durability)
+            .map_err(|error| self.with_others(&[&taken.draft], error))?;
         let then = edited(&now, &edits, &manifests, &Both { draft: &draft, manifests: &manifests })?;
         let options = PlanOptions { git: GitMode::Keep, paths: None };
         let plan = plan(Some(&now), &then, &manifests, &options, ctx)?;
         self.precheck(workspace, Some(&root), &plan, ctx)?;
-        let journal = self.prepare_journal(&plan, false, None)?;
+        let shares = [taken.share()?, Share::of(&draft, 0)?];
+        let [of_before, of_after] = shares.each_ref().map(|share| share.needs);
+        let journal = self.prepare_journal(&plan, false, &shares)?;
         let purpose = |phase, label: Option<&str>| Purpose {
             plan_id,
             phase,
@@ -120,12 +132,11 @@ impl Inner {
             appender: self.cache(workspace, &Rules::new(&[], false, None)?, taken.identity).appender(),
             rules: RulesRecord::default(),
         };
-        let before =
-            self.publish(workspace, taken, purpose(Phase::PreApply, None), End::Before(ctx))?.parsed.id;
-        let after = self
-            .publish(workspace, after, purpose(Phase::Manual, Some(COMMITTED_LABEL)), End::Before(ctx))?
-            .parsed
-            .id;
+        let publish = || self.publish(workspace, taken, purpose(Phase::PreApply, None), End::Before(ctx));
+        let before = journal.beside(of_before, publish)?.parsed.id;
+        let purpose_after = purpose(Phase::Manual, Some(COMMITTED_LABEL));
+        let publish = || self.publish(workspace, after, purpose_after, End::Before(ctx));
+        let after = journal.beside(of_after, publish)?.parsed.id;
         decide.published(before, after)?;
         let job = Job {
             kind: RestoreKind::Commit,

@@ -49,8 +49,9 @@ impl Ends {
     /// # Errors
     /// As [`Ends::of`].
     pub(super) fn told(catalog: &Catalog, workspace: &str, unreadable: &Error) -> Result<String> {
+        let unreadable = unreadable.found();
         Ok(match Self::of(catalog, workspace)? {
-            None => unreadable.to_string(),
+            None => unreadable,
             Some(Self { before, target: None }) => format!(
                 "{unreadable}; the tree may be half restored: `turnback rollback {before}` brings back the state before"
             ),

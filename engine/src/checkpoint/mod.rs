@@ -11,6 +11,7 @@ pub(crate) mod edit;
 pub(crate) mod edited;
 mod ends;
 mod export;
+mod failed;
 mod journal_file;
 mod look;
 mod manager;
@@ -26,7 +27,7 @@ mod types;
 mod workspace;
 
 pub use manager::{Manager, OpenOptions};
-pub use marks::MAX_LABEL_BYTES;
+pub use marks::{LostMark, MAX_LABEL_BYTES};
 pub use prune::{PruneReport, PruneRequest};
 pub use query::DiffTo;
 pub use revert::RevertRequest;

@@ -5,7 +5,8 @@ use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 use turnback_core::{
-    AUTOMATIC_LAST, CheckpointId, KeepReason, Kept, Millis, MillisSpan, RetentionRules, plan_retention,
+    AUTOMATIC_LAST, CheckpointId, KeepReason, Kept, Millis, MillisSpan, Retained, RetentionRules,
+    plan_retention,
 };
 
 use super::cache_file::forget_base;
@@ -16,7 +17,7 @@ use crate::context::Context;
 use crate::error::{Code, Error, Result};
 use crate::store::{
     Collector, Damaged, Hooks, Marked, Marks, OnFull, Patience, Published, Removed, needed_bytes,
-    removed_since,
+    removed_since, unknown,
 };
 
 /// By which rules checkpoints go. What `keep_last` or `keep_within` covers stays, the rest goes; with `max_bytes` the oldest of what is
@@ -30,6 +31,8 @@ pub struct PruneRequest {
     pub keep_within: Option<MillisSpan>,
     /// The store may hold this many bytes.
     pub max_bytes: Option<u64>,
+    /// The rules may take every checkpoint that is not pinned. Without it they may not: it is seldom what was meant.
+    pub all: bool,
     /// Only say what would go.
     pub dry_run: bool,
 }
@@ -98,9 +101,35 @@ impl Manager {
         inner.with_hooks(Chosen::ByName, |hooks| collector.unlist(&ids, hooks)).map(drop)
     }
 
+    /// Deletes several checkpoints, pinned or not: all of them, or none when one of them is not there, is needed by an interrupted
+    /// restore, or cannot go because another one is damaged. Returns them in the order in which they went.
+    ///
+    /// # Errors
+    /// `NOT_FOUND`; otherwise as [`Manager::delete`]. After the first deletion only the system fails; some are gone then.
+    pub fn delete_all(&self, ids: &[CheckpointId]) -> Result<Vec<CheckpointId>> {
+        let inner = self.open_inner()?;
+        inner.store.require_writable()?;
+        let ctx = Context::default();
+        let there: BTreeSet<CheckpointId> = inner.catalog.ids()?.into_iter().collect();
+        let mut order = Vec::new();
+        for id in ids {
+            if !there.contains(id) {
+                return Err(unknown(*id));
+            }
+            if !order.contains(id) {
+                order.push(*id);
+            }
+        }
+        let collector = inner.collector(Patience::Wait(STORE_PATIENCE), &ctx)?;
+        order.iter().try_for_each(|id| refuse_if_needed(inner.layout(), &inner.catalog, *id))?;
+        let count = order.len();
+        Ok(inner.remove(&collector, collector.mark(&order)?, count, Chosen::ByName)?.deleted)
+    }
+
     /// Removes checkpoints by rules, and what nobody needs any more. Others wait for it for moments only (C10).
     ///
     /// # Errors
+    /// `INVALID_ARGUMENT` when the rules would take every checkpoint that is not pinned and `all` is not set: nothing is deleted then.
     /// `CORRUPT` when something was to go and a checkpoint that stays is damaged: nobody knows what that one needs. `BUSY`, `ABORTED`,
     /// `TIMED_OUT` (some may be gone then), `STORE_FORMAT`, `IO`.
     pub fn prune(&self, request: PruneRequest, ctx: &Context) -> Result<PruneReport> {
@@ -122,7 +151,16 @@ impl Manager {
             let (all, damaged) = inner.facts()?;
             let plan = plan_retention(&all, rules, &BTreeSet::new(), now());
             let marked = collector.mark(plan.order())?;
-            let retained = plan.settle(inner.budget.held()?.settled, marked.frees());
+            let mut retained = plan.settle(inner.budget.held()?.settled, marked.frees());
+            let may_take_all = request.all || request.dry_run || rules == RetentionRules::Automatic;
+            if !may_take_all && takes_all(&all, &retained) {
+                let many = retained.deleted.len();
+                let Some(newest) = retained.deleted.pop().filter(|_| !report.deleted.is_empty()) else {
+                    return Err(would_take_all(many));
+                };
+                // Only now, when others are gone, it turns out that the store still holds too much.
+                retained.kept.push((newest, KeepReason::Newest));
+            }
             let count = retained.deleted.len();
             report.kept = retained.kept.iter().map(|(id, why)| (id.to_string(), *why)).collect();
             report.kept.extend(damaged.into_iter().map(|d| (d.checkpoint_id, KeepReason::Damaged)));
@@ -147,6 +185,23 @@ impl Manager {
             ctx.check()?;
         }
     }
+}
+
+/// Whether nothing would be left but what is pinned or needed.
+fn takes_all(all: &[Kept], retained: &Retained) -> bool {
+    let may_go = all.iter().filter(|one| !one.pinned && !one.needed).count();
+    may_go > 0 && may_go == retained.deleted.len()
+}
+
+fn would_take_all(many: usize) -> Error {
+    let all = if many == 1 { "the only checkpoint".to_owned() } else { format!("all {many} checkpoints") };
+    Error::new(
+        Code::InvalidArgument,
+        format!("these rules would delete {all} that can go: only pinned ones would be left, and nothing was deleted"),
+        "look with a dry run (`dryRun`, --dry-run); if that is what you want, say so (`all: true`, --yes)",
+    )
+    .with_detail("argument", "rules.all".to_owned())
+    .with_detail("checkpoints", many.to_string())
 }
 
 impl Inner {
@@ -193,10 +248,11 @@ impl Inner {
 
     /// The marks of a checkpoint. What cannot be read may be a pin.
     fn marks_or_pinned(&self, id: CheckpointId) -> Marks {
-        self.catalog.marks(id).unwrap_or_else(|error| {
+        let (marks, unreadable) = self.catalog.marks_or_pinned(id);
+        if let Some(error) = unreadable {
             tracing::warn!(%error, "the marks of a checkpoint are damaged; it counts as pinned");
-            Marks { pinned: true, ..Marks::default() }
-        })
+        }
+        marks
     }
 
     /// What retention has to know.

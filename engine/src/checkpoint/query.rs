@@ -15,7 +15,7 @@ use crate::model::{
     Content, Node, Objects, Picture, RelPath, Segment, Sink, Uncovered, decode_segments, decode_uncovered,
 };
 use crate::store::{
-    Marks, Preview, Published, VerifyReport, disk_usage, freed_by_delete, verify, verify_kept_packs,
+    Preview, Published, VerifyReport, disk_usage, freed_by_delete, verify, verify_kept_packs,
 };
 use crate::tree::{Limits, Rules, changes, differences, lookup};
 
@@ -41,17 +41,12 @@ impl Manager {
         let (all, damaged) = inner.catalog.all()?;
         let mut checkpoints = Vec::new();
         for published in all.iter().filter(|c| sandbox.is_none_or(|s| *s == c.parsed.sandbox_id)) {
-            let marks = match inner.catalog.marks(published.parsed.id) {
-                Ok(marks) => marks,
-                Err(error) => {
-                    tracing::warn!(%error, "the label of a checkpoint is damaged");
-                    Marks::default()
-                }
-            };
+            let (marks, unreadable) = inner.catalog.marks_or_pinned(published.parsed.id);
             checkpoints.push(Listed {
                 checkpoint: Checkpoint::of(published, inner.layout()),
                 label: marks.label,
                 pinned: marks.pinned,
+                marks_damaged: unreadable.map(|error| error.found()),
                 bytes: published.record.stored_bytes,
             });
         }

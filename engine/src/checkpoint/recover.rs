@@ -1,18 +1,23 @@
 //! Finishing what was interrupted: the next writing call on a workspace takes its journal up again, under the workspace's lock (C8).
 //! Only paths that are as before, as after, or as our own steps leave them in between are touched; others are left and listed.
 
+use std::collections::BTreeSet;
 use std::os::fd::{BorrowedFd, OwnedFd};
 use std::os::unix::ffi::OsStringExt as _;
 use std::path::{Path, PathBuf};
 
-use super::carry_out::{interrupted, root_then};
+use super::carry_out::root_then;
 use super::contents::StoredContents;
 use super::ends::Ends;
+use super::failed::interrupted;
 use super::manager::{Inner, Manager};
 use super::workspace::{Workspace, identity, identity_of};
 use super::{journal_file, stage_names};
+use turnback_core::CheckpointId;
+
 use crate::context::Context;
 use crate::error::{Code, Error, Result};
+use crate::reached::Step;
 use crate::recovery::{Begun, Pending, RecoveryOutcome, RecoveryReport};
 use crate::restore::journal::{Head, Resumed, RootThen, resume};
 use crate::restore::{Applied, Plan, needs_area, precheck, sweep};
@@ -37,8 +42,8 @@ impl Manager {
         inner.store.require_writable()?;
         let workspace = Workspace::resolve_missing(directory)?;
         let _workspace = inner.lock_workspace(&workspace, ctx)?;
-        let _store = inner.share_store(ctx)?;
-        Ok(inner.recover_pending(&workspace, ctx)?.map(|recovered| recovered.report))
+        let recovered = inner.recover_first(&workspace, &BTreeSet::new(), ctx)?;
+        Ok(recovered.map(|recovered| recovered.report))
     }
 
     /// Whether a restore of a directory was interrupted and waits: one look at the store.
@@ -104,19 +109,38 @@ enum Place {
 }
 
 impl Inner {
-    /// Takes up what was interrupted. The locks of the workspace and of the store must be held.
+    /// Takes up what was interrupted, before anything else is written to a workspace. When there is no room for it, room is made, but not
+    /// by what is `protected`. The lock of the workspace must be held, that of the store must not.
     ///
     /// # Errors
     /// As [`Manager::recover`].
-    pub(super) fn recover_pending(&self, workspace: &Workspace, ctx: &Context) -> Result<Option<Recovered>> {
+    pub(super) fn recover_first(
+        &self,
+        workspace: &Workspace,
+        protected: &BTreeSet<CheckpointId>,
+        ctx: &Context,
+    ) -> Result<Option<Recovered>> {
+        self.with_room(protected, ctx, || {
+            let _store = self.share_store(ctx)?;
+            self.recover_pending(workspace, ctx)
+        })
+    }
+
+    /// Takes up what was interrupted. The locks of the workspace and of the store must be held.
+    fn recover_pending(&self, workspace: &Workspace, ctx: &Context) -> Result<Option<Recovered>> {
+        ctx.reached.begins(None);
         let Some((head, plan)) = (match journal_file::read(self.layout(), workspace.id.as_str()) {
             Err(error) if error.code() == Code::Corrupt => {
-                return self.put_aside(workspace, &error).map(Some);
+                let recovered = self.put_aside(workspace, &error)?;
+                ctx.reached.begins(Some(recovered.report.outcome.as_str()));
+                return Ok(Some(recovered));
             }
             other => other?,
         }) else {
             return Ok(None);
         };
+        ctx.reached.undone_by(head.undo);
+        ctx.reached.is_at(Step::Begun { journaled: true });
         tracing::warn!(
             workspace = %workspace.path.display(),
             kind = head.kind.as_str(),
@@ -135,6 +159,7 @@ impl Inner {
         }
         self.close_journal(workspace);
         let report = self.report(workspace, &head, outcome);
+        ctx.reached.begins(Some(report.outcome.as_str()));
         if !report.not_restorable.is_empty() || report.outcome != RecoveryOutcome::Finished {
             tracing::warn!(
                 outcome = ?report.outcome,
@@ -172,7 +197,7 @@ impl Inner {
         self.sweep(workspace)?;
         let actions = plan.changes();
         let journal = match root {
-            None => Some(self.prepare_journal(&plan, false, None)?),
+            None => Some(self.prepare_journal(&plan, false, &[])?),
             Some(_) => None,
         };
         let root_made = |fd: BorrowedFd<'_>| {
@@ -258,6 +283,8 @@ impl Inner {
         }) else {
             return Ok(None);
         };
+        ctx.reached.undone_by(head.undo);
+        ctx.reached.is_at(Step::Begun { journaled: true });
         let actions = match self.place(workspace, &head)? {
             Place::Other(_) => Vec::new(),
             Place::ToBeMade => plan.changes(),
@@ -265,6 +292,7 @@ impl Inner {
         };
         self.sweep(workspace)?;
         journal_file::remove(self.layout(), workspace.id.as_str(), self.durability)?;
+        ctx.reached.is_at(Step::Done);
         let outcome = (RecoveryOutcome::Abandoned, Applied::default(), actions);
         Ok(Some(self.report(workspace, &head, outcome)))
     }

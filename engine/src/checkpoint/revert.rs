@@ -9,6 +9,8 @@ use std::time::{Duration, Instant};
 use turnback_core::CheckpointId;
 
 use super::carry_out::{Carried, Job};
+use super::create::Taken;
+use super::failed::{or_without_safety, told};
 use super::manager::{Inner, Manager};
 use super::rollback::duplicate;
 use super::workspace::{Workspace, identity};
@@ -83,9 +85,19 @@ impl Manager {
     /// # Errors
     /// `WORKSPACE_MISMATCH` for checkpoints of different workspaces; `NOT_FOUND` for a checkpoint, a path, or a root that is gone;
     /// `WORKSPACE_REPLACED`, `NOT_A_DIRECTORY`, `STORE_FORMAT`, `BUSY`, `CORRUPT`, `DISK_FULL`, `PERMISSION_DENIED`, `ABORTED`,
-    /// `TIMED_OUT`, `IO`. An error means that nothing was written, unless it has the detail `pending` (see [`Manager::rollback`]); what
+    /// `TIMED_OUT`, `IO`. An error means that nothing was written, unless it has the detail `begun` (see [`Manager::rollback`]); what
     /// fails for single paths is in the report.
     pub fn revert(
+        &self,
+        from: CheckpointId,
+        to: CheckpointId,
+        request: RevertRequest,
+        ctx: &Context,
+    ) -> Result<RollbackReport> {
+        self.try_revert(from, to, request, ctx).map_err(|error| told(error, ctx))
+    }
+
+    fn try_revert(
         &self,
         from: CheckpointId,
         to: CheckpointId,
@@ -111,15 +123,12 @@ impl Manager {
             workspace.check_ancestors()?;
         }
         let _workspace = if request.dry_run { None } else { Some(inner.lock_workspace(&workspace, ctx)?) };
+        // Room is never made by those that are compared.
+        let mut protected = BTreeSet::from([from.parsed.id, to.parsed.id]);
         let recovered = match request.dry_run {
             true => None,
-            false => {
-                let _store = inner.share_store(ctx)?;
-                inner.recover_pending(&workspace, ctx)?
-            }
+            false => inner.recover_first(&workspace, &protected, ctx)?,
         };
-        // Room for the checkpoint that undoes it is never made by those that are compared.
-        let mut protected = BTreeSet::from([from.parsed.id, to.parsed.id]);
         let mut report = inner.with_room(&protected, ctx, || {
             let _store = inner.share_store(ctx)?;
             let (from, to) = (inner.catalog.require(from.parsed.id)?, inner.catalog.require(to.parsed.id)?);
@@ -154,6 +163,7 @@ impl Inner {
             .at(&workspace.path));
         };
         self.check_reverted_root(workspace, turn, request, &root)?;
+        let no_room = |error| or_without_safety(RestoreKind::Revert, error);
         let manifests = Preview::new(&self.packs);
         let mut taken = None;
         let now = if request.dry_run || !request.safety {
@@ -161,20 +171,25 @@ impl Inner {
         } else {
             let (rules, limits) = (turn.from.record.rules.clone(), Limits::default());
             let (root, target) = (duplicate(&root)?, Some(&turn.before));
-            let walked = self.take(workspace, root, rules, limits, target, Some(&manifests), ctx)?;
-            taken.insert(walked).walked.picture.clone()
+            let walked = self.take(workspace, root, rules, limits, target, Some(&manifests), ctx);
+            taken.insert(walked.map_err(no_room)?).walked.picture.clone()
         };
         let decision = decide(turn, &now, &manifests, request, ctx)?;
         if decision.stops(request) || decision.plan.is_empty() || request.dry_run {
             return Ok(decision.report(turn, request));
         }
         self.precheck(workspace, Some(&root), &decision.plan, ctx)?;
-        let journal = self.prepare_journal(&decision.plan, !request.safety, taken.as_ref())?;
+        let shares = taken.iter().map(Taken::share).collect::<Result<Vec<_>>>()?;
+        let counted = shares.iter().map(|share| share.needs).sum();
+        let journal = self.prepare_journal(&decision.plan, !request.safety, &shares).map_err(no_room)?;
+        drop(shares);
         let undo = match taken {
             None => None,
-            Some(taken) => Some(journal.beside(|| {
-                self.publish_before(workspace, taken, &turn.from, request.git, request.paths.as_deref(), ctx)
-            })?),
+            Some(taken) => {
+                let (git, paths) = (request.git, request.paths.as_deref());
+                let publish = || self.publish_before(workspace, taken, &turn.from, git, paths, ctx);
+                Some(journal.beside(counted, publish).map_err(no_room)?)
+            }
         };
         let job = Job {
             kind: RestoreKind::Revert,
@@ -250,6 +265,7 @@ impl Decision {
         RollbackReport {
             restored: report.restored && !stops && !request.dry_run,
             actions: if stops { Vec::new() } else { report.actions },
+            restamped: if stops { 0 } else { report.restamped },
             ..report
         }
     }
@@ -262,6 +278,7 @@ impl Decision {
             undo_checkpoint_id: undo,
             written: applied.written,
             deleted: applied.deleted,
+            restamped: self.plan.restamped(),
             root_recreated: applied.root_recreated,
             head_moved: self.merged.head_moved || self.plan.head_moved(),
             conflicts: self.merged.conflicts,

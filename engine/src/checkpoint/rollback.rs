@@ -9,6 +9,7 @@ use turnback_core::{CheckpointId, Phase};
 
 use super::carry_out::{Carried, Job};
 use super::create::{Purpose, Taken};
+use super::failed::{or_without_safety, told};
 use super::manager::{Inner, Manager};
 use super::recover::Recovered;
 use super::workspace::{Workspace, identity};
@@ -57,8 +58,8 @@ impl Manager {
     /// # Errors
     /// `NOT_FOUND` for the checkpoint, a path or the parent of a missing root; `WORKSPACE_REPLACED`, `NOT_A_DIRECTORY`, `CONFLICT`
     /// (`into` is not empty), `STORE_FORMAT`, `BUSY`, `CORRUPT`, `DISK_FULL`, `PERMISSION_DENIED`, `ABORTED`, `TIMED_OUT`, `IO`. An
-    /// error means that nothing was written, unless it has the detail `pending`: then the journal stays, and the same call again, or any
-    /// other that writes to the workspace, finishes the work. What fails for single paths is in the report; what the system would
+    /// error means that nothing was written, unless it has the detail `begun`. With `pending` the journal stays, and the same call again, or
+    /// any other that writes to the workspace, finishes the work. `recovered` says that an interrupted restore was ended first. What fails for single paths is in the report; what the system would
     /// certainly refuse (an immutable file, a mount point in the way) is an error before the first write.
     pub fn rollback(
         &self,
@@ -70,6 +71,16 @@ impl Manager {
     }
 
     fn rollback_as(
+        &self,
+        kind: RestoreKind,
+        id: CheckpointId,
+        request: RollbackRequest,
+        ctx: &Context,
+    ) -> Result<RollbackReport> {
+        self.try_rollback(kind, id, request, ctx).map_err(|error| told(error, ctx))
+    }
+
+    fn try_rollback(
         &self,
         kind: RestoreKind,
         id: CheckpointId,
@@ -103,15 +114,12 @@ impl Manager {
             workspace.check_ancestors()?;
         }
         let _workspace = if request.dry_run { None } else { Some(inner.lock_workspace(&workspace, ctx)?) };
+        // Room is never made by the one that is restored.
+        let mut protected = BTreeSet::from([id]);
         let recovered = match request.dry_run {
             true => None,
-            false => {
-                let _store = inner.share_store(ctx)?;
-                inner.recover_pending(&workspace, ctx)?
-            }
+            false => inner.recover_first(&workspace, &protected, ctx)?,
         };
-        // Room for the checkpoint that undoes it is never made by the one that is restored.
-        let mut protected = BTreeSet::from([id]);
         let mut report = inner.with_room(&protected, ctx, || {
             let _store = inner.share_store(ctx)?;
             inner.catalog.require(id)?;
@@ -168,6 +176,7 @@ impl Inner {
         request: &RollbackRequest,
         ctx: &Context,
     ) -> Result<RollbackReport> {
+        let no_room = |error| or_without_safety(kind, error);
         let root = workspace.open_if_there()?;
         if let Some(root) = &root {
             self.check_root(workspace, then, request, root)?;
@@ -183,8 +192,8 @@ impl Inner {
             Some(root) => {
                 let (rules, limits) = (then.record.rules.clone(), Limits::default());
                 let root = duplicate(root)?;
-                let walked =
-                    self.take(workspace, root, rules, limits, Some(&after), Some(&manifests), ctx)?;
+                let walked = self.take(workspace, root, rules, limits, Some(&after), Some(&manifests), ctx);
+                let walked = walked.map_err(no_room)?;
                 Some(taken.insert(walked).walked.picture.clone())
             }
         };
@@ -200,12 +209,18 @@ impl Inner {
         }
         self.precheck(workspace, root.as_ref(), &plan, ctx)?;
         // Room for the journal is taken before a checkpoint is made for nothing.
-        let journal = self.prepare_journal(&plan, !request.safety, taken.as_ref())?;
+        let shares = taken.iter().map(Taken::share).collect::<Result<Vec<_>>>()?;
+        let counted = shares.iter().map(|share| share.needs).sum();
+        let journal = self.prepare_journal(&plan, !request.safety, &shares).map_err(no_room)?;
+        drop(shares);
         let undo = match taken {
             None => None,
-            Some(taken) => Some(journal.beside(|| {
-                self.publish_before(workspace, taken, then, request.git, request.paths.as_deref(), ctx)
-            })?),
+            Some(taken) => {
+                let publish = || {
+                    self.publish_before(workspace, taken, then, request.git, request.paths.as_deref(), ctx)
+                };
+                Some(journal.beside(counted, publish).map_err(no_room)?)
+            }
         };
         let job = Job {
             kind,
@@ -321,6 +336,7 @@ impl Inner {
             undo_checkpoint_id: None,
             written: 0,
             deleted: 0,
+            restamped: plan.restamped(),
             root_recreated: root_missing,
             head_moved: plan.head_moved(),
             conflicts: Vec::new(),

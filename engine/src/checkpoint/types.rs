@@ -122,6 +122,8 @@ pub struct Listed {
     pub label: Option<String>,
     /// Retention leaves it alone.
     pub pinned: bool,
+    /// Why label and pin cannot be read, when they cannot: it counts as pinned until one of them is set anew.
+    pub marks_damaged: Option<String>,
     /// Bytes that it added to the store.
     pub bytes: u64,
 }

@@ -368,6 +368,7 @@ fn nothing_to_undo(baseline: CheckpointId) -> RollbackReport {
         undo_checkpoint_id: None,
         written: 0,
         deleted: 0,
+        restamped: 0,
         root_recreated: false,
         head_moved: false,
         conflicts: Vec::new(),

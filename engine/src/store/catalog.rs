@@ -87,13 +87,7 @@ impl Catalog {
     /// # Errors
     /// `NOT_FOUND`, `CORRUPT`.
     pub fn require(&self, id: CheckpointId) -> Result<Arc<Published>> {
-        self.get(id)?.ok_or_else(|| {
-            Error::new(
-                Code::NotFound,
-                format!("there is no checkpoint {id} in this store"),
-                "see `turnback list` for the checkpoints there are, and check which store is used",
-            )
-        })
+        self.get(id)?.ok_or_else(|| unknown(id))
     }
 
     /// All checkpoints, oldest first, and those that cannot be read.
@@ -108,11 +102,9 @@ impl Catalog {
                 Ok(Some(published)) => all.push(published),
                 // Deleted since the listing.
                 Ok(None) => {}
-                Err(error) => damaged.push(Damaged {
-                    checkpoint_id: id.to_string(),
-                    path: None,
-                    reason: error.to_string(),
-                }),
+                Err(error) => {
+                    damaged.push(Damaged { checkpoint_id: id.to_string(), path: None, reason: error.found() })
+                }
             }
         }
         Ok((all, damaged))
@@ -128,6 +120,15 @@ impl Catalog {
             return Ok(Marks { format: FORMAT_VERSION, ..Marks::default() });
         }
         unseal(&files::read_file(&path, MAX_SEALED)?)
+    }
+
+    /// Label and pin of a checkpoint, with why they cannot be read when they cannot: what was a pin then still keeps the checkpoint, and
+    /// whatever was its label is lost.
+    pub fn marks_or_pinned(&self, id: CheckpointId) -> (Marks, Option<Error>) {
+        match self.marks(id) {
+            Ok(marks) => (marks, None),
+            Err(error) => (Marks { format: FORMAT_VERSION, pinned: true, ..Marks::default() }, Some(error)),
+        }
     }
 
     /// Replaces label and pin.
@@ -159,6 +160,16 @@ impl Catalog {
     fn cache(&self) -> std::sync::MutexGuard<'_, HashMap<CheckpointId, Arc<Published>>> {
         self.read.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+/// The error of an id that no checkpoint has.
+#[must_use]
+pub fn unknown(id: CheckpointId) -> Error {
+    Error::new(
+        Code::NotFound,
+        format!("there is no checkpoint {id} in this store"),
+        "see `turnback list` for the checkpoints there are, and check which store is used",
+    )
 }
 
 /// Reads a record from a checkpoint's directory.

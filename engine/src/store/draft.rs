@@ -112,16 +112,20 @@ impl<'a> Draft<'a> {
         Ok(self.writer()?.needs().saturating_add(beside).saturating_add(BESIDE))
     }
 
+    /// Whether there was no room left, so that the rest was only counted: it has to be done again when room was made.
+    ///
+    /// # Errors
+    /// As [`Draft::needs`].
+    pub fn is_full(&self) -> Result<bool> {
+        Ok(self.writer()?.is_full())
+    }
+
     /// Leaves room for `bytes` that the same caller writes elsewhere in the store, out of what was taken for more than `needs`.
     ///
     /// # Errors
-    /// `STORE_FULL` with what both need when there was no room left for the draft itself; `BUSY`, or the system's error.
+    /// `BUSY`, or the system's error.
     pub fn leave_room(&self, bytes: u64, needs: u64) -> Result<()> {
-        let writer = self.writer()?;
-        if writer.is_full() {
-            return Err(writer.room().refuse(needs.saturating_add(bytes)));
-        }
-        writer.room().spare(bytes, needs)
+        self.writer()?.room().spare(bytes, needs)
     }
 
     /// Writes pack, index and record, syncs them in this order, and makes the checkpoint visible: the rename is the commit point.

@@ -79,7 +79,7 @@ impl<'a> Collector<'a> {
         for (place, checkpoint) in by_place {
             match marked.reach.add(&checkpoint, place) {
                 Err(error) if error.code() == Code::Corrupt => {
-                    let why = format!("checkpoint {}: {error}", checkpoint.parsed.id);
+                    let why = format!("checkpoint {}: {}", checkpoint.parsed.id, error.found());
                     marked.damaged.entry(place).or_insert(why);
                 }
                 other => other?,

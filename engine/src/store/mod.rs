@@ -27,7 +27,7 @@ mod verify;
 
 pub(crate) use budget::STAGE;
 pub use budget::{Budget, Held, MAX_DEFAULT_CAP, MIN_CAP, OnFull, needed_bytes};
-pub use catalog::{Catalog, Damaged, Published};
+pub use catalog::{Catalog, Damaged, Published, unknown};
 pub use draft::{Draft, Durability, End, Preview};
 pub(crate) use files::{create_file, make_directory, names, open_file, read_file, remove_file};
 pub use files::{random_name, remove_tree, sync_directory, write_sealed};

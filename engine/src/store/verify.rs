@@ -74,7 +74,7 @@ pub fn verify_kept_packs(
             if !is_needed(&path, packs, checkpoints, ctx)? {
                 continue;
             }
-            let reason = format!("its pack, which others still need, is damaged: {error}");
+            let reason = format!("its pack, which others still need, is damaged: {}", error.found());
             damaged.push(Damaged { checkpoint_id: id.to_owned(), path: None, reason });
         }
     }
@@ -114,7 +114,7 @@ fn check_files(
     let directory = layout.checkpoint(id);
     let mut note = |result: Result<()>| {
         if let Err(error) = result {
-            found.push((None, error.to_string()));
+            found.push((None, error.found()));
         }
     };
     note(super::catalog::read(&directory, id).map(|_| ()));
@@ -171,13 +171,14 @@ impl Check<'_> {
             let entries = match self.packs.directory(hash) {
                 Ok(entries) => entries,
                 Err(error) => {
-                    found.push((Some(path), error.to_string()));
+                    found.push((Some(path), error.found()));
                     continue;
                 }
             };
             // Damage in one of several copies is damage, even where another copy can be read.
-            for part in manifest::parts(self.packs, hash)? {
-                self.object(part, &path, found);
+            match manifest::parts(self.packs, hash) {
+                Ok(parts) => parts.into_iter().for_each(|part| self.object(part, &path, found)),
+                Err(error) => found.push((Some(path.clone()), error.found())),
             }
             for entry in entries {
                 self.entry(&path.join(&entry.name), &entry, &mut todo, found)?;
@@ -235,7 +236,7 @@ impl Check<'_> {
         }
         let packs = self.packs;
         let wrong =
-            self.known.entry(hash).or_insert_with(|| packs.read(hash, u64::MAX).err().map(|e| e.to_string()));
+            self.known.entry(hash).or_insert_with(|| packs.read(hash, u64::MAX).err().map(|e| e.found()));
         if let Some(reason) = wrong {
             found.push((Some(path.clone()), reason.clone()));
         }

@@ -11,6 +11,7 @@
 #[path = "../common/mod.rs"]
 mod common;
 
+mod at_the_cap;
 mod commit;
 mod commit_all;
 mod commit_all_killed;

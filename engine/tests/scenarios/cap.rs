@@ -153,7 +153,7 @@ fn a_rollback_never_prunes_its_target() {
     place.verify_is_clean();
 }
 
-/// Fills a store with automatic checkpoints of another workspace until no further one of that size fits.
+/// Fills a store with automatic checkpoints of another workspace until no further one of that size fits; the newest of them.
 fn fill(place: &Place, manager: &Manager, seed: u64) -> CheckpointId {
     let other = place.dir.path().join("other");
     fs::create_dir_all(&other).unwrap();
@@ -163,7 +163,13 @@ fn fill(place: &Place, manager: &Manager, seed: u64) -> CheckpointId {
     };
     turn(seed);
     turn(seed + 1);
-    turn(seed + 2)
+    turn(seed + 2);
+    // Less is left than a draft and a journal begin with.
+    let left = CAP - manager.usage().unwrap().store_bytes;
+    let rest = place.dir.path().join("rest");
+    fs::create_dir_all(&rest).unwrap();
+    fs::write(rest.join("file"), noise(seed + 3, left.saturating_sub(92 << 10) as usize)).unwrap();
+    create(manager, &rest, automatic()).unwrap()
 }
 
 /// C5, C7, C16: what undoes a rollback, an undo or a revert takes more than a pack's buffer, and its journal takes room beside it. The

@@ -191,3 +191,37 @@ fn on_a_disk_that_is_full() {
     assert!(!holds(&place.store(), &noise(2, 200_000)));
     place.tmp_is_empty();
 }
+
+/// All of them go, or none: whatever keeps one is found before the first is gone.
+#[test]
+fn several_at_once() {
+    let place = Place::default();
+    let made: Vec<_> = (0..5u64)
+        .map(|round| {
+            place.write("file", noise(round, 20_000));
+            place.create().checkpoint_id
+        })
+        .collect();
+    let unknown = turnback_core::CheckpointId::from_bytes([1; 16]);
+    let refused = |ids: &[turnback_core::CheckpointId], code| {
+        let files = place.store_files();
+        assert_eq!(crate::common::place::code(open(&place.store()).unwrap().delete_all(ids)), code);
+        assert_eq!(place.store_files(), files);
+    };
+    refused(&[made[0], unknown], turnback_engine::Code::NotFound);
+    let record = place.store().join("checkpoints").join(made[1].to_string()).join("record");
+    let sound = fs::read(&record).unwrap();
+    fs::write(&record, "nonsense").unwrap();
+    refused(&[made[0], made[2]], turnback_engine::Code::Corrupt);
+    fs::write(&record, sound).unwrap();
+    let deleted = place.manager.delete_all(&[made[3], made[0], made[3]]).unwrap();
+    assert_eq!(deleted, [made[3], made[0]], "each once, as they were given");
+    assert_eq!(place.ids(), [made[1], made[2], made[4]]);
+    assert!(!holds(&place.store(), &noise(3, 20_000)));
+    // A damaged one goes with the others.
+    fs::write(&record, "nonsense").unwrap();
+    let manager = open(&place.store()).unwrap();
+    assert_eq!(manager.delete_all(&[made[2], made[1]]).unwrap().len(), 2);
+    place.verify_is_clean();
+    assert_eq!(manager.delete_all(&[]).unwrap(), []);
+}

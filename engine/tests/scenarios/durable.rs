@@ -156,8 +156,8 @@ fn one_operation() {
     let (manager, ctx) = (lasting(&directory), Context::default());
     match (what, id) {
         ("open", _) => {}
-        ("label", Some(id)) => manager.set_label(id, Some("name")).unwrap(),
-        ("unlabel", Some(id)) => manager.set_label(id, None).unwrap(),
+        ("label", Some(id)) => manager.set_label(id, Some("name")).map(drop).unwrap(),
+        ("unlabel", Some(id)) => manager.set_label(id, None).map(drop).unwrap(),
         ("rollback", Some(id)) => assert!(manager.rollback(id, exact(), &ctx).unwrap().restored),
         ("recover", _) => drop(manager.recover(&directory.join("w"), &ctx).unwrap()),
         ("abandon", _) => drop(manager.abandon(&directory.join("w"), &ctx).unwrap()),

@@ -6,7 +6,7 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 
 use turnback_core::CheckpointId;
-use turnback_engine::Context;
+use turnback_engine::{Context, CreateRequest, Manager, OpenOptions, StoreLocation};
 
 use crate::common::everything::{build, damage, lose};
 use crate::common::picture::{Tree, same};
@@ -178,4 +178,45 @@ fn at_system_calls_with_everything_staged_in_the_root() {
     let kind = Kind { lost: false, apart: true };
     let taken_up = sweep(kind, &["renameat2", "mkdirat", "unlinkat"]);
     assert!(taken_up >= 10, "only {taken_up} kills came between the first write and the last");
+}
+
+/// C8, C16: the journal of a root that has to be made anew is written once more, and a store at its cap makes room for that.
+#[test]
+fn a_lost_root_is_made_anew_at_the_cap() {
+    if !has_strace() {
+        return skip("there is no strace");
+    }
+    let kind = Kind { lost: true, apart: false };
+    let waits = |at: u64| {
+        let scene = scene(kind);
+        let killed = killed_at("interrupted::rolls_back", scene.place.dir.path(), "mkdirat", at);
+        assert!(killed, "no kill left the journal of a root that is not there yet");
+        let is_pending = !scene.place.manager.pending().unwrap().is_empty();
+        (is_pending && !scene.place.root().exists()).then_some(scene)
+    };
+    let scene = (1..).find_map(waits).unwrap();
+    let other = scene.place.dir.path().join("other");
+    fs::create_dir(&other).unwrap();
+    let mut automatic = CreateRequest::new("plan".parse().unwrap(), turnback_core::Phase::PreBatch);
+    automatic.label = None;
+    let mut made = Vec::new();
+    for seed in 0..6u64 {
+        fs::write(other.join("file"), crate::common::place::noise(seed, 40_000)).unwrap();
+        let one = scene.place.manager.create(&other, automatic.clone(), &Context::default()).unwrap();
+        made.push(one.checkpoint_id);
+    }
+    // What is left is too little for a journal.
+    let cap = scene.place.manager.usage().unwrap().store_bytes + (30 << 10);
+    let options = OpenOptions {
+        store: StoreLocation::Path(scene.place.store()),
+        max_bytes: Some(cap),
+        ..OpenOptions::default()
+    };
+    let capped = Manager::open(options).unwrap();
+    let report = capped.recover(&scene.place.root(), &Context::default()).unwrap().unwrap();
+    assert_eq!(report.outcome, turnback_engine::RecoveryOutcome::Finished);
+    same(&scene.place.tree(), &scene.then);
+    let ids = scene.place.ids();
+    assert!(!ids.contains(&made[0]) && ids.contains(&made[5]) && ids.contains(&scene.first), "room was made");
+    assert!(capped.usage().unwrap().store_bytes <= cap);
 }

@@ -214,9 +214,17 @@ fn a_recovery_that_is_ended_itself_is_taken_up_again() {
 fn its_checkpoints_cannot_be_deleted_before_it_is_finished() {
     let begun = begin();
     let undo = begun.interrupt();
+    begun.place.write("free", "1");
+    let elsewhere = begun.place.dir.path().join("other");
+    fs::create_dir(&elsewhere).unwrap();
+    let manager = &begun.place.manager;
+    let free = manager.create(&elsewhere, request(), &Context::default()).unwrap().checkpoint_id;
     for id in [begun.first, undo] {
-        assert_eq!(code(begun.place.manager.delete(id)), Code::Busy);
+        assert_eq!(code(manager.delete(id)), Code::Busy);
+        assert_eq!(code(manager.delete_all(&[free, id])), Code::Busy);
+        assert!(begun.place.ids().contains(&free), "none or all");
     }
+    fs::remove_file(begun.place.at("free")).unwrap();
     begun.place.create();
     begun.is_finished();
     assert!(begun.place.manager.delete(undo).unwrap());

@@ -18,6 +18,7 @@ mod excludes;
 mod flags;
 mod frozen;
 mod full_disk;
+mod given_up;
 mod hard_cases;
 mod inputs_calls;
 mod inputs_limits;

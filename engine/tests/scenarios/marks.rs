@@ -4,7 +4,7 @@ use std::fs;
 
 use turnback_core::CheckpointId;
 use turnback_engine::store::{FileLock, Layout, LockKind, Patience, share_store};
-use turnback_engine::{Code, Context, MAX_LABEL_BYTES, PruneRequest};
+use turnback_engine::{Code, Context, LostMark, MAX_LABEL_BYTES, PruneRequest};
 
 use crate::common::place::{Place, code, open, request};
 
@@ -80,5 +80,40 @@ fn a_pin_that_comes_while_a_prune_waits_is_heard() {
     assert_eq!(report.deleted, [made[0], made[2]]);
     assert_eq!(place.ids(), [made[1], made[3]]);
     assert_eq!(marks(&place, made[1]), (None, true));
+    place.verify_is_clean();
+}
+
+/// P7: damaged marks are shown, count as pinned, and can be written anew; the answer says what was lost.
+#[test]
+fn damaged_marks_are_written_anew() {
+    let place = Place::default();
+    let id = place.create().checkpoint_id;
+    let file = place.store().join("checkpoints").join(id.to_string()).join("marks");
+    let listed = |place: &Place| place.manager.list(None).unwrap().checkpoints.pop().unwrap();
+    let damage = || {
+        place.manager.set_label(id, Some("mine")).unwrap();
+        place.manager.set_pinned(id, true).unwrap();
+        let sound = std::fs::read(&file).unwrap();
+        std::fs::write(&file, &sound[..sound.len() - 1]).unwrap();
+        let one = listed(&place);
+        assert_eq!((one.label, one.pinned), (None, true));
+        let why = one.marks_damaged.unwrap();
+        assert!(!why.contains("turnback verify"), "{why}");
+        assert_eq!(place.manager.verify(Some(id), &Context::default()).unwrap().damaged[0].reason, why);
+    };
+    damage();
+    assert_eq!(place.manager.set_label(id, Some("new")).unwrap(), Some(LostMark::Pin));
+    assert_eq!(marks(&place, id), (Some("new".to_owned()), true));
+    damage();
+    assert_eq!(place.manager.set_label(id, None).unwrap(), Some(LostMark::Pin));
+    assert_eq!(marks(&place, id), (None, true));
+    damage();
+    // Even to what it counts as already.
+    assert_eq!(place.manager.set_pinned(id, true).unwrap(), Some(LostMark::Label));
+    assert_eq!(marks(&place, id), (None, true));
+    damage();
+    assert_eq!(place.manager.set_pinned(id, false).unwrap(), Some(LostMark::Label));
+    assert_eq!(marks(&place, id), (None, false));
+    assert_eq!(listed(&place).marks_damaged, None);
     place.verify_is_clean();
 }

@@ -63,7 +63,7 @@ fn the_last_ones_and_what_is_pinned() {
     place.verify_is_clean();
     place.tmp_is_empty();
 
-    let all = prune(&place, last(0));
+    let all = prune(&place, PruneRequest { all: true, ..last(0) });
     assert_eq!(all.deleted, [made[4], made[5]], "a pin holds whatever the rules");
     assert!(place.manager.delete(made[1]).unwrap(), "and not against a deletion by name");
     assert_eq!(files_beneath(&place.store().join("packs")), Vec::<std::path::PathBuf>::new());
@@ -261,4 +261,29 @@ fn keeps_the_last() {
     let manager = open(&directory.join("s")).unwrap();
     fs::write(directory.join("started"), "").unwrap();
     manager.prune(last(1), &Context::default()).unwrap();
+}
+
+/// C9: by whatever rule, nothing but pinned checkpoints is left only where that was asked for.
+#[test]
+fn what_would_leave_nothing_is_refused() {
+    let place = Place::default();
+    let made = filled(&place, 3, 10_000);
+    place.manager.set_pinned(made[0], true).unwrap();
+    let within = PruneRequest { keep_within: Some(MillisSpan::from_millis(0)), ..PruneRequest::default() };
+    let small = |max_bytes| PruneRequest { max_bytes: Some(max_bytes), ..PruneRequest::default() };
+    while turnback_now() <= made[2].created_at().as_u64() + 1 {}
+    for request in [last(0), within, small(0), small(1000), PruneRequest { keep_last: Some(9), ..small(0) }] {
+        let error = place.manager.prune(request, &Context::default()).unwrap_err();
+        assert_eq!(error.code(), Code::InvalidArgument, "{request:?}");
+        assert!(error.to_string().contains("all 2 checkpoints that can go"), "{error}");
+        assert_eq!(place.ids(), made);
+        let dry = prune(&place, PruneRequest { dry_run: true, ..request });
+        assert_eq!(dry.deleted, made[1..], "to look is free");
+    }
+    assert_eq!(prune(&place, last(1)).deleted, made[1..2], "something is left");
+    // It has become the only one.
+    let error = place.manager.prune(within, &Context::default()).unwrap_err();
+    assert!(error.to_string().contains("the only checkpoint that can go"), "{error}");
+    assert_eq!(prune(&place, PruneRequest { all: true, ..within }).deleted, made[2..]);
+    assert_eq!(prune(&place, within).deleted, [], "there is nothing to take");
 }

@@ -207,3 +207,19 @@ fn names_that_the_file_system_takes_for_one() {
     assert_eq!(error.code(), Code::UnsupportedFilesystem, "{error}");
     assert!(!into.exists());
 }
+
+/// The root itself has a name in the message, and one path is one path.
+#[test]
+fn an_immutable_root() {
+    let place = Place::default();
+    place.write("a", "1");
+    let id = place.create().checkpoint_id;
+    place.write("b", "2");
+    let root = place.root();
+    let Some(set) = Flag::set(&root, "i") else {
+        return skip("flags of files cannot be set here");
+    };
+    let error = place.manager.rollback(id, exact(), &Context::default()).unwrap_err();
+    assert!(error.to_string().contains("would refuse to change one path: .: immutable"), "{error}");
+    drop(set);
+}

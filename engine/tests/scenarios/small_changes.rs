@@ -123,3 +123,23 @@ fn a_directory_in_place_of_another() {
         fs::rename(root.join("new"), root.join("d/sub")).unwrap();
     });
 }
+
+/// A directory whose time alone differs is restored; neither a comparison nor a plan lists it, and the plan says how many there are.
+#[test]
+fn only_the_time_of_a_directory() {
+    let place = Place::default();
+    place.write("d/f", "1");
+    crate::common::everything::set_mtime(&place.at("d"), 7, 7);
+    let id = place.create().checkpoint_id;
+    let then = place.tree();
+    crate::common::everything::set_mtime(&place.at("d"), 8, 8);
+    let ctx = turnback_engine::Context::default();
+    assert_eq!(place.manager.diff(id, turnback_engine::DiffTo::Now, &ctx).unwrap(), []);
+    let dry = turnback_engine::RollbackRequest { dry_run: true, ..crate::common::place::exact() };
+    let report = place.manager.rollback(id, dry.clone(), &ctx).unwrap();
+    assert_eq!((report.actions, report.restamped), (Vec::new(), 1));
+    let report = place.rollback(id);
+    assert_eq!((report.written, report.restamped), (0, 1));
+    crate::common::picture::same(&place.tree(), &then);
+    assert_eq!(place.manager.rollback(id, dry, &ctx).unwrap().restamped, 0);
+}

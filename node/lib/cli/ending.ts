@@ -3,6 +3,9 @@ import { isatty } from 'node:tty';
 
 const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP', 'SIGQUIT'] as const;
 
+/** How long the store may take to close, in milliseconds. Work that was given up can hang in the kernel for as long as it likes. */
+export const CLOSE_MS = 2000;
+
 /**
  * Requests to end, for a command that runs another program: before it starts they keep it from starting, then it gets them, and after it
  * they are for what is still to be done.

@@ -29,10 +29,15 @@ export async function resolveId(manager: CheckpointManager, given: string): Prom
 export async function resolveKnown(manager: CheckpointManager, given: string[]): Promise<string[]> {
   const ids = new Set<string>();
   for (const one of given) ids.add(await resolveId(manager, one));
-  const [listed, damaged] = [await manager.listCheckpoints(), await manager.listDamaged()];
-  const known = new Set([...listed, ...damaged].map(({ checkpointId }) => checkpointId));
-  for (const id of ids) if (!known.has(id)) throw unknown(id);
+  const there = await known(manager);
+  for (const id of ids) if (!there.has(id)) throw unknown(id);
   return [...ids];
+}
+
+/** The checkpoints that are there, damaged ones among them. */
+export async function known(manager: CheckpointManager): Promise<Set<string>> {
+  const [listed, damaged] = [await manager.listCheckpoints(), await manager.listDamaged()];
+  return new Set([...listed, ...damaged].map(({ checkpointId }) => checkpointId));
 }
 
 function unknown(id: string): TurnbackError {

@@ -71,7 +71,7 @@ export function coverageLines({ uncovered, uncoveredCount }: Coverage): string[]
 const ON_PURPOSE = ['git_metadata', 'uncovered_then', 'excluded'];
 
 /** Whether a rollback did all that was asked for. */
-export function isWhole({ kept, notRestorable }: RollbackReport): boolean {
+export function isWhole({ kept, notRestorable }: Pick<RollbackReport, 'kept' | 'notRestorable'>): boolean {
   return notRestorable.length === 0 && kept.every(({ reason }) => ON_PURPOSE.includes(reason));
 }
 
@@ -110,7 +110,7 @@ export function rollbackLines(
   const lines: string[] = [];
   if (dryRun) {
     const { actions } = report;
-    if (actions.length === 0) lines.push(`Nothing to do: ${place} equals the checkpoint.`);
+    if (actions.length === 0) lines.push(...nothingListed(report, place));
     else
       lines.push(
         `A rollback of ${place} would take back (nothing was changed yet):`,
@@ -129,6 +129,13 @@ export function rollbackLines(
   lines.push(...keptLines(report));
   if (!dryRun && undoCheckpointId !== undefined) lines.push(`To take this back: turnback undo ${undoCheckpointId}`);
   return lines;
+}
+
+/** A plan without a path to list: it may have directories whose time alone goes back. */
+function nothingListed({ restamped }: RollbackReport, place: string): string[] {
+  if (restamped === 0) return [`Nothing to do: ${place} equals the checkpoint.`];
+  const many = count(restamped, 'directory', 'directories');
+  return [`A rollback of ${place} would only give ${many} back the modification time (nothing was changed yet).`];
 }
 
 /** What a script needs to know of a rollback: how to take it back. */

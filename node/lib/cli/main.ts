@@ -1,9 +1,11 @@
 import { packageVersion } from '../addon.js';
-import { isTurnbackError } from '../errors.js';
+import { within } from '../bash/waits.js';
+import { type ErrorCode, isTurnbackError } from '../errors.js';
 import { CheckpointManager } from '../manager.js';
 import { closest, commandOf, parse } from './args.js';
 import type { Command } from './command.js';
 import { COMMANDS } from './commands/index.js';
+import { CLOSE_MS } from './ending.js';
 import { EXIT, type ExitCode, UsageError } from './exit.js';
 import { groupDocument, groupHelp, helpDocument, helpOf, isGroup, overview } from './help.js';
 import { errorDocument, json } from './json.js';
@@ -126,15 +128,24 @@ async function run(command: Command, given: ReturnType<typeof parse>): Promise<n
     return opened;
   };
   const partial = given.has('allow-partial') ? EXIT.done : EXIT.partial;
+  let code: number;
+  let closeMs = Number.POSITIVE_INFINITY;
   try {
-    return await command.run(given, { store, output, signal: interrupt.signal, partial });
-  } finally {
-    process.off('SIGINT', onInterrupt);
-    // A store that could not be opened has been reported already.
-    const manager = await opened?.catch(() => undefined);
-    await manager?.close();
+    code = await command.run(given, { store, output, signal: interrupt.signal, partial });
+  } catch (error) {
+    // Before the store is closed: that waits for work that was given up.
+    code = fail(error, given.has('json'));
+    if (isTurnbackError(error) && GIVEN_UP.includes(error.code)) closeMs = CLOSE_MS;
   }
+  process.off('SIGINT', onInterrupt);
+  // A store that could not be opened has been reported already.
+  const manager = await opened?.catch(() => undefined);
+  if (manager !== undefined && (await within(manager.close(), closeMs)) === 'late') process.exit(code);
+  return code;
 }
+
+/** What a call says that was given up. */
+const GIVEN_UP: ErrorCode[] = ['ABORTED', 'TIMED_OUT'];
 
 /** One line on stderr, or with `--json` a document on stdout. */
 function fail(error: unknown, asJson: boolean): ExitCode {

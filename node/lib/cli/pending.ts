@@ -1,7 +1,7 @@
 /** What was interrupted, for people: that it waits, and what became of it (C8). */
 import type { CheckpointManager } from '../manager.js';
-import type { PendingRestore, RecoveryReport } from '../types.js';
-import { changeLines, changeSummary, leftLines } from './lists.js';
+import type { PendingRestore, RecoveryReport, RollbackReport } from '../types.js';
+import { changeLines, changeSummary, isWhole, leftLines } from './lists.js';
 import type { Output } from './output.js';
 import { count, printable, when } from './text.js';
 
@@ -35,7 +35,7 @@ const ENDS: Record<RecoveryReport['outcome'], string> = {
 };
 
 /** What became of an interrupted restore. */
-export function recoveryLines(report: RecoveryReport): string[] {
+export function recoveryLines(report: RecoveryReport, withUndo = true): string[] {
   const { outcome, begun, actions, journalPath } = report;
   const what =
     begun === undefined ? 'An interrupted rollback' : `The ${begun.kind} that was begun ${when(begun.startedAt)}`;
@@ -49,11 +49,27 @@ export function recoveryLines(report: RecoveryReport): string[] {
   if (journalPath !== undefined) lines.push(`  the damaged journal is kept: ${printable(journalPath)}`);
   lines.push(...leftLines(report));
   const undo = begun?.undoCheckpointId;
-  if (undo !== undefined) lines.push(`To go back to before it was begun: turnback undo ${undo}`);
+  if (withUndo && undo !== undefined) lines.push(`To go back to before it was begun: turnback undo ${undo}`);
   return lines;
 }
 
-/** Whether nothing is left of it. */
-export function isRecovered({ outcome, kept, notRestorable }: RecoveryReport): boolean {
-  return (outcome === 'finished' || outcome === 'abandoned') && kept.length === 0 && notRestorable.length === 0;
+/** What an interrupted restore left that another command finished first, path by path; that it was in the way is told by a warning. */
+export function recoveredLines(recovered: RecoveryReport | undefined): string[] {
+  if (recovered === undefined || isRecovered(recovered)) return [];
+  const { undoCheckpointId } = recovered.begun ?? {};
+  return [
+    'Before that an interrupted restore was ended:',
+    ...recoveryLines(recovered, false).map((line) => `  ${line}`),
+    ...(undoCheckpointId === undefined ? [] : [`  its own undo: turnback undo ${undoCheckpointId}`]),
+  ];
+}
+
+/** Whether no interrupted restore was in the way of another one, or none that left something. */
+export function recoveredWhole({ recovered }: RollbackReport): boolean {
+  return recovered === undefined || isRecovered(recovered);
+}
+
+/** Whether nothing is left of it, save what it was to leave alone. */
+export function isRecovered(report: RecoveryReport): boolean {
+  return (report.outcome === 'finished' || report.outcome === 'abandoned') && isWhole(report);
 }

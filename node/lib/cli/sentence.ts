@@ -7,9 +7,8 @@ export function sentence(error: unknown): string {
   if (isTurnbackError(error)) {
     const cause =
       error.code === 'NATIVE_BINARY_MISSING' && error.cause instanceof Error ? ` (${error.cause.message})` : '';
-    const { undoCheckpointId: undo, pending } = error.details;
-    const back =
-      pending === true && typeof undo === 'string' ? `; to take back what it did: turnback undo ${undo}` : '';
+    const { undoCheckpointId: undo, begun } = error.details;
+    const back = begun === true && typeof undo === 'string' ? `; to take back what it did: turnback undo ${undo}` : '';
     return `${error.code}: ${error.message}${cause}${back}`;
   }
   return `IO: an unexpected error: ${error instanceof Error ? error.message : String(error)}; please report it`;

@@ -1,11 +1,12 @@
 import { options } from '../check.js';
 import { invalidArgument, isTurnbackError, TurnbackError } from '../errors.js';
+import type { Known } from '../given-up.js';
 import type { NativeSandbox } from '../native.js';
 import { LONG } from '../options.js';
 import { absolute, type Path } from '../paths.js';
 import type { SandboxStatus } from '../policy.js';
 import * as records from '../records.js';
-import { LINGER_MS, outcomeOf, restoring, told } from '../restoring.js';
+import { outcomeOf, restoring, told } from '../restoring.js';
 import type { OpenStore } from '../store.js';
 import type { Change, Long, RollbackReport } from '../types.js';
 import { letGo } from './held.js';
@@ -29,10 +30,10 @@ export interface Inner {
 export let innerOf: (sandbox: BaseSandbox) => Inner;
 
 /** What became of a commit that was given up. */
-export function perhapsCommitted(engines: TurnbackError | undefined): string {
+export function perhapsCommitted({ pending }: Known): string {
   const rest = 'what was written stays, and the next call on the sandbox finishes it';
-  if (engines === undefined) return `if it had begun to write, ${rest}`;
-  return engines.details.pending === true ? rest : 'nothing was written';
+  if (pending === undefined) return `if it had begun to write, ${rest}`;
+  return pending === true ? rest : 'nothing was written';
 }
 
 /** @internal The one who commits; nobody else may until it is given back. */
@@ -120,7 +121,7 @@ export abstract class BaseSandbox implements Sandbox {
       const done = await this.#inTurn('the commit', limits, () =>
         store.long('the commit', perhapsCommitted, limits, {
           start: (...control) => native.commit(request, ...control),
-          lingerMs: LINGER_MS,
+          writes: 'sandbox',
         }),
       );
       const report = commitReport(done);
@@ -150,7 +151,7 @@ export abstract class BaseSandbox implements Sandbox {
         (afterwards) =>
           store.long('the undo', afterwards, given, {
             start: (...control) => native.undoCommit(...control),
-            lingerMs: LINGER_MS,
+            writes: 'sandbox',
           }),
         // It takes back one commit, and leaves what others did.
         (done) => outcomeOf(done, false),
@@ -168,7 +169,7 @@ export abstract class BaseSandbox implements Sandbox {
         (afterwards) =>
           store.long('the rollback', afterwards, given, {
             start: (...control) => native.rollback(...control),
-            lingerMs: LINGER_MS,
+            writes: 'sandbox',
           }),
         (done) => outcomeOf(done, true),
       ),
@@ -182,7 +183,7 @@ export abstract class BaseSandbox implements Sandbox {
     const savedCheckpointId = await this.#inTurn('the cleanup', given, () =>
       store.long('the cleanup', 'some files may be gone already: call cleanup() again', given, {
         start: (...control) => native.cleanup(force, ...control),
-        lingerMs: LINGER_MS,
+        writes: 'sandbox',
       }),
     );
     letGo(store, this.id);

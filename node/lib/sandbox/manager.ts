@@ -4,7 +4,6 @@ import { invalidArgument, isTurnbackError, TurnbackError } from '../errors.js';
 import type { NativeSandboxManager } from '../native.js';
 import { LONG, nameId } from '../options.js';
 import { beginRestore, type Outcome } from '../restores.js';
-import { LINGER_MS } from '../restoring.js';
 import type { OpenStore } from '../store.js';
 import type { Long, RollbackReport } from '../types.js';
 import { beginCommit, innerOf, perhapsCommitted } from './base.js';
@@ -84,7 +83,7 @@ export class SandboxManager {
       outcome = { wrote: true, whole: false, undoCheckpointId: undefined };
       const reports = await store.long('the commit', perhapsCommitted, limits, {
         start: (ticket, control) => native.commitAll(plan, request, ticket, control),
-        lingerMs: LINGER_MS,
+        writes: 'sandbox',
       });
       if (reports.every(({ committed }) => committed)) outcome = { wrote: false };
       return Object.freeze(reports.map(commitReport));

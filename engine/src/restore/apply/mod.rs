@@ -211,7 +211,7 @@ fn apply_to(
     let paths = plan.dir_paths();
     // The last moment at which nothing has happened yet.
     let staged =
-        stage(root, plan, &paths, &source, options, ctx).and_then(|staged| ctx.check().map(|()| staged));
+        stage(root, plan, &paths, &source, options, ctx).and_then(|staged| ctx.begin().map(|()| staged));
     match staged {
         Ok(staged) => run::Run::new(root, plan, paths, &source, staged, options, ctx)
             .carry_out()

@@ -72,7 +72,8 @@ pub(crate) fn precheck(root: &Root, plan: &Plan, pool: &rayon::ThreadPool, ctx: 
 }
 
 fn refusal(refused: &[Refusal]) -> Error {
-    let lines: Vec<String> = refused.iter().map(|(path, why)| format!("{path}: {why}")).collect();
+    let name = |path: &RelPath| if path.is_root() { ".".to_owned() } else { path.to_string() };
+    let lines: Vec<String> = refused.iter().map(|(path, why)| format!("{}: {why}", name(path))).collect();
     let is_mount = refused.iter().any(|(_, why)| *why == MOUNT);
     let shown = lines.iter().take(3).cloned().collect::<Vec<_>>().join("; ");
     let more = if lines.len() > 3 { format!(" and {} more", lines.len() - 3) } else { String::new() };
@@ -88,12 +89,9 @@ fn refusal(refused: &[Refusal]) -> Error {
         _ => (Code::PermissionDenied, "run as the owner of these paths; nothing was written"),
     };
     let listed = lines.iter().take(LISTED).cloned().collect::<Vec<_>>().join("\n");
-    Error::new(
-        code,
-        format!("the system would refuse to change {} paths: {shown}{more}", lines.len()),
-        advice,
-    )
-    .with_detail("paths", listed)
+    let many = if lines.len() == 1 { "one path".to_owned() } else { format!("{} paths", lines.len()) };
+    Error::new(code, format!("the system would refuse to change {many}: {shown}{more}"), advice)
+        .with_detail("paths", listed)
 }
 
 struct Look<'a> {

@@ -130,6 +130,16 @@ impl Plan {
         changes
     }
 
+    /// Directories of which nothing but the modification time goes back; they are not among the changes.
+    #[must_use]
+    pub fn restamped(&self) -> u64 {
+        let only_time = |dir: &&DirWork| match &dir.role {
+            Role::Keep { before, after } => before != after && !differs_visibly(before, after),
+            Role::Create { .. } | Role::Delete { .. } => false,
+        };
+        self.dirs.iter().filter(only_time).count() as u64
+    }
+
     /// Paths that are left alone on purpose, sorted.
     #[must_use]
     pub fn kept(&self) -> &[Uncovered] {

@@ -178,6 +178,7 @@ impl GitWorktreeSandbox {
             undo_checkpoint_id: None,
             written: 0,
             deleted: 0,
+            restamped: 0,
             root_recreated: false,
             head_moved: false,
             conflicts: Vec::new(),

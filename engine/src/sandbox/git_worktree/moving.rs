@@ -152,7 +152,7 @@ fn clear(at: &mut Locked<'_>, scene: &Scene<'_>, token: &str) -> Result<()> {
 
 fn drop_checkpoints(scene: &Scene<'_>, work: Option<&Work>) {
     let Some(Ok(Some((before, after)))) = work.map(Work::checkpoints) else { return };
-    let dropped = scene.manager.set_pinned(before, false).and_then(|()| scene.manager.delete(after));
+    let dropped = scene.manager.set_pinned(before, false).and_then(|_lost| scene.manager.delete(after));
     if let Err(error) = dropped {
         tracing::warn!(%error, "the checkpoint of a commit that was not made stays");
     }

@@ -2,6 +2,7 @@ import { phase as checkPhase } from '../../options.js';
 import type { Command } from '../command.js';
 import { EXIT, UsageError } from '../exit.js';
 import { coverageLines } from '../lists.js';
+import { isRecovered, recoveredLines } from '../pending.js';
 import { count, printable, size } from '../text.js';
 
 const SEE = 'see `turnback checkpoint --help`';
@@ -36,7 +37,8 @@ export const checkpoint: Command = {
   },
   about: [
     'Pictures DIR (default: the working directory) with everything in it, ignored files and .git included. DIR is only read.',
-    'Exits with 3 when something could not be covered; it is listed with its reason.',
+    'Exits with 3 when something could not be covered, or when a rollback that had been interrupted was finished first and left something;',
+    'it is listed with its reason.',
   ],
   examples: [
     'turnback checkpoint',
@@ -58,17 +60,18 @@ export const checkpoint: Command = {
         allowBroad: has('allow-broad'),
       })
       .finally(progress.end);
-    const { checkpointId, workspace, coverage } = record;
+    const { checkpointId, workspace, coverage, recovered } = record;
     output.answer(
       record,
       () => [
         checkpointId,
         `  ${printable(workspace)}: ${count(coverage.files, 'path')}, ${size(coverage.bytes)}`,
         ...coverageLines(coverage),
+        ...recoveredLines(recovered),
         `To go back to it: turnback rollback ${checkpointId}`,
       ],
       () => [checkpointId],
     );
-    return coverage.complete ? EXIT.done : partial;
+    return coverage.complete && (recovered === undefined || isRecovered(recovered)) ? EXIT.done : partial;
   },
 };

@@ -1,6 +1,6 @@
 import type { Command } from '../command.js';
 import { EXIT } from '../exit.js';
-import { resolveKnown } from '../ids.js';
+import { known, resolveKnown } from '../ids.js';
 import { count } from '../text.js';
 
 export const remove: Command = {
@@ -9,24 +9,19 @@ export const remove: Command = {
   args: ['ID…'],
   options: {},
   about: [
-    'What other checkpoints hold too stays. Pinned ones are deleted as well. When one of several ids is wrong, nothing is deleted.',
+    'What other checkpoints hold too stays. Pinned ones are deleted as well. When one of several ids is wrong or cannot go now, nothing is',
+    'deleted.',
   ],
   examples: ['turnback delete 01KB8Y2V3M4N5P6Q7R8S9T0VWX', 'turnback delete 01KB8Y2V 01KB8Z4X'],
   async run({ args }, { store, output }) {
     const manager = await store();
     const ids = await resolveKnown(manager, args);
-    const deleted: string[] = [];
-    try {
-      for (const id of ids) {
-        await manager.deleteCheckpoint(id);
-        // Also when somebody else was quicker: it is gone, as was wished.
-        deleted.push(id);
-      }
-    } catch (error) {
-      if (deleted.length > 0)
-        output.note(`${count(deleted.length, 'checkpoint')} deleted before it failed: ${deleted.join(' ')}`);
+    const deleted = await manager.deleteCheckpoints(ids).catch(async (error: unknown) => {
+      const left = await known(manager);
+      const gone = ids.filter((id) => !left.has(id));
+      if (gone.length > 0) output.note(`${count(gone.length, 'checkpoint')} gone before it failed: ${gone.join(' ')}`);
       throw error;
-    }
+    });
     output.answer(
       { deleted },
       () => deleted.map((id) => `Deleted ${id}.`),

@@ -11,7 +11,8 @@ export const diff: Command = {
   options: {},
   about: [
     'Compares checkpoint A with checkpoint B, or without B with its directory as it is now. One line a path:',
-    'A added, D deleted, M modified, T of another type, m other metadata (mode, owner, time).',
+    'A added, D deleted, M modified, T of another type, m other metadata (mode, owner, time). Of a directory the time does not count: it is',
+    'restored by a rollback, but not listed.',
   ],
   examples: ['turnback diff 01KB8Y2V3M4N5P6Q7R8S9T0VWX', 'turnback diff 01KB8Y 01KB8Z --json'],
   async run({ args: [left = '', right] }, { store, output, signal }) {

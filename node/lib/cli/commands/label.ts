@@ -21,9 +21,9 @@ export const label: Command = {
     const wish = text === undefined ? null : labelText('TEXT', text);
     const manager = await store();
     const [id = ''] = await resolveKnown(manager, [given]);
-    await manager.label(id, wish);
+    const lost = await manager.label(id, wish);
     output.answer(
-      { checkpointId: id, label: wish },
+      { checkpointId: id, label: wish, pinLost: lost === 'pin' },
       () => [wish === null ? `${id} has no label any more.` : `${id} is labelled ${printable(wish)}.`],
       () => [],
     );

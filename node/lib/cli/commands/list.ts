@@ -1,8 +1,17 @@
 import { resolve } from 'node:path';
+import type { ListedCheckpoint } from '../../types.js';
 import type { Command } from '../command.js';
 import { EXIT } from '../exit.js';
 import { notePending } from '../pending.js';
 import { printable, size, table, when } from '../text.js';
+
+const MARKS_ADVICE =
+  'Where label and pin are damaged the checkpoint counts as pinned; `turnback pin`, `unpin` or `label` writes them anew.';
+
+function pinText({ pinned, marksDamaged }: ListedCheckpoint): string {
+  if (marksDamaged !== undefined) return ' [label and pin damaged]';
+  return pinned ? ' [pinned]' : '';
+}
 
 export const list: Command = {
   name: 'list',
@@ -33,9 +42,12 @@ export const list: Command = {
           printable(one.label ?? ''),
           one.coverage.files.toLocaleString('en-US'),
           size(one.coverage.bytes),
-          `${printable(one.workspace)}${one.coverage.complete ? '' : ' [partial]'}${one.pinned ? ' [pinned]' : ''}`,
+          `${printable(one.workspace)}${one.coverage.complete ? '' : ' [partial]'}${pinText(one)}`,
         ]);
-        return table(['ID', 'WHEN', 'PHASE', 'PLAN', 'LABEL', 'PATHS', 'SIZE', 'WORKSPACE'], rows, ['PATHS', 'SIZE']);
+        return [
+          ...table(['ID', 'WHEN', 'PHASE', 'PLAN', 'LABEL', 'PATHS', 'SIZE', 'WORKSPACE'], rows, ['PATHS', 'SIZE']),
+          ...(checkpoints.some(({ marksDamaged }) => marksDamaged !== undefined) ? [MARKS_ADVICE] : []),
+        ];
       },
       () => checkpoints.map(({ checkpointId }) => checkpointId),
     );

@@ -12,9 +12,10 @@ function pinning(name: 'pin' | 'unpin', pinned: boolean, rest: Pick<Command, 'su
     async run({ args }, { store, output }) {
       const manager = await store();
       const ids = await resolveKnown(manager, args);
-      for (const id of ids) await manager.pin(id, pinned);
+      const labelsLost: string[] = [];
+      for (const id of ids) if ((await manager.pin(id, pinned)) === 'label') labelsLost.push(id);
       output.answer(
-        { checkpointIds: ids, pinned },
+        { checkpointIds: ids, pinned, labelsLost },
         () => ids.map((id) => (pinned ? `Pinned ${id}.` : `${id} is not pinned any more.`)),
         () => [],
       );

@@ -1,6 +1,8 @@
+import { isTurnbackError } from '../../errors.js';
 import type { KeepReason, PruneReport } from '../../types.js';
 import type { Command } from '../command.js';
-import { EXIT, UsageError } from '../exit.js';
+import { confirmed } from '../confirm.js';
+import { EXIT } from '../exit.js';
 import { count, printable, size } from '../text.js';
 import { bytes, milliseconds, whole } from '../units.js';
 
@@ -24,6 +26,10 @@ function keptLines(kept: PruneReport['kept']): string[] {
   return [...groups].map(([reason, ids]) => `  ${ids.length.toLocaleString('en-US')} ${REASONS[reason] ?? reason}`);
 }
 
+function takesAll(error: unknown): boolean {
+  return isTurnbackError(error) && error.details.argument === 'rules.all';
+}
+
 export const prune: Command = {
   name: 'prune',
   summary: 'delete checkpoints by rules',
@@ -33,6 +39,9 @@ export const prune: Command = {
     'keep-within': { value: 'TIME', help: 'what is not older stays: 12h, 7d, 2w' },
     'max-bytes': { value: 'SIZE', help: 'then the oldest go until the store holds no more: 500M, 2G' },
     'dry-run': { help: 'only show what would go' },
+    yes: {
+      help: 'also where nothing but pinned checkpoints would be left; without it that is asked on a terminal, and refused elsewhere',
+    },
   },
   about: [
     'What --keep-last or --keep-within covers stays, all others go. With --max-bytes alone the oldest go, until the store is small enough.',
@@ -52,15 +61,20 @@ export const prune: Command = {
       maxBytes: given('max-bytes', bytes),
       dryRun,
     };
-    if (rules.keepLast === 0 && rules.keepWithinMs === undefined && !dryRun) {
-      throw new UsageError(
-        '--keep-last 0 would delete every checkpoint that is not pinned',
-        'see what goes with --dry-run; then `turnback delete` takes several ids at once',
-      );
-    }
     const manager = await store();
-    const progress = output.progress();
-    const report = await manager.prune(rules, { signal, onProgress: progress.onProgress }).finally(progress.end);
+    const pruned = (all: boolean) => {
+      const progress = output.progress();
+      return manager.prune({ ...rules, all }, { signal, onProgress: progress.onProgress }).finally(progress.end);
+    };
+    const report = await pruned(has('yes')).catch(async (error: unknown) => {
+      if (!takesAll(error) || has('json')) throw error;
+      const assent = await confirmed(
+        'This deletes every checkpoint that is not pinned, and no undo brings them back. Go on?',
+        signal,
+      );
+      if (!assent) throw error;
+      return await pruned(true);
+    });
     const { deleted, kept, freedBytes } = report;
     const many = count(deleted.length, 'checkpoint');
     output.answer(

@@ -3,6 +3,7 @@ import type { Command } from '../command.js';
 import { EXIT } from '../exit.js';
 import { resolveId, resolveListed } from '../ids.js';
 import { isWhole, relativePaths, rollbackEssentials } from '../lists.js';
+import { recoveredLines, recoveredWhole } from '../pending.js';
 import { revertLines } from '../revert-lines.js';
 import { printable, typed } from '../text.js';
 import { deadlineOf } from '../units.js';
@@ -30,6 +31,9 @@ export const revert: Command = {
       help: 'keep overwrites nothing inside .git (default); exact takes changes back there too (default for sandboxes)',
     },
     'allow-replaced-root': { help: 'go on when the directory is another one than the one that was checkpointed' },
+    'no-safety': {
+      help: 'where there is no room: take no checkpoint of the present state first; what is overwritten is lost',
+    },
     deadline: {
       value: 'TIME',
       help: 'give up after this time (30s, 5m); the next command then finishes what was begun',
@@ -39,7 +43,8 @@ export const revert: Command = {
     "FROM is the checkpoint before the changes, TO the one after them: of an agent's turn the one that was taken before it, and the one",
     'before the next turn. Paths that did not change in between are never touched.',
     'The present state is checkpointed first; `turnback undo` brings it back. FROM and TO the other way round do the changes again.',
-    'Exits with 4 when paths were changed again since and nothing was done for that; they are listed.',
+    'Exits with 4 when paths were changed again since and nothing was done for that; they are listed. With 3 when something could not be',
+    'taken back, or when an interrupted rollback was finished first and left something.',
   ],
   examples: [
     'turnback revert 01KB8Y2V3M4N5P6Q7R8S9T0VWX 01KB8Z4X5P6Q7R8S9T0VWXYZ12 --dry-run',
@@ -63,6 +68,7 @@ export const revert: Command = {
         deadlineMs,
         dryRun,
         onConflict,
+        safety: !has('no-safety'),
         git,
         allowReplacedRoot: has('allow-replaced-root'),
         ...(paths.length === 0 ? {} : { paths }),
@@ -73,14 +79,15 @@ export const revert: Command = {
       ...paths.flatMap((path) => ['--path', path]),
       ...(git === undefined ? [] : ['--git', git]),
       ...(has('allow-replaced-root') ? ['--allow-replaced-root'] : []),
+      ...(has('no-safety') ? ['--no-safety'] : []),
       ...(value('store') === undefined ? [] : ['--store', value('store') ?? '']),
     ]);
     output.answer(
       report,
-      () => revertLines(report, { to, dryRun, onConflict, place, also }),
+      () => [...revertLines(report, { to, dryRun, onConflict, place, also }), ...recoveredLines(report.recovered)],
       () => rollbackEssentials(report),
     );
     if (onConflict === 'fail' && report.conflicts.length > 0) return EXIT.conflicts;
-    return isWhole(report) ? EXIT.done : partial;
+    return isWhole(report) && recoveredWhole(report) ? EXIT.done : partial;
   },
 };

@@ -3,6 +3,7 @@ import type { Command } from '../command.js';
 import { EXIT, UsageError } from '../exit.js';
 import { resolveListed } from '../ids.js';
 import { isWhole, relativePaths, rollbackEssentials, rollbackLines } from '../lists.js';
+import { recoveredLines, recoveredWhole } from '../pending.js';
 import { printable } from '../text.js';
 import { checkpointOfTurn } from '../turns.js';
 import { deadlineOf } from '../units.js';
@@ -29,6 +30,9 @@ export const rollback: Command = {
       value: 'keep|exact',
       help: 'keep overwrites nothing inside .git (default); exact restores it too (default for sandboxes)',
     },
+    'no-safety': {
+      help: 'where there is no room: take no checkpoint of the present state first; what is overwritten is lost',
+    },
     deadline: {
       value: 'TIME',
       help: 'give up after this time (30s, 5m); the next command then finishes what was begun',
@@ -37,7 +41,8 @@ export const rollback: Command = {
   about: [
     'Restores the directory that the checkpoint was taken of: new files go, deleted ones come back, only what differs is written.',
     'The present state is checkpointed first; `turnback undo` brings it back.',
-    'Exits with 3 when something could not be restored; it is listed with its reason.',
+    'Exits with 3 when something could not be restored, or with --path when an interrupted rollback was finished first and left something;',
+    'it is listed with its reason. A directory of which only the modification time differs is restored too, but not listed.',
   ],
   examples: [
     'turnback rollback 01KB8Y2V3M4N5P6Q7R8S9T0VWX --dry-run',
@@ -72,6 +77,7 @@ export const rollback: Command = {
         dryRun,
         git,
         into,
+        safety: !has('no-safety'),
         allowReplacedRoot: has('allow-replaced-root'),
         ...(paths.length === 0 ? {} : { paths }),
       })
@@ -79,9 +85,11 @@ export const rollback: Command = {
     const place = printable(into ?? target.workspace);
     output.answer(
       report,
-      () => rollbackLines(report, { dryRun, place }),
+      () => [...rollbackLines(report, { dryRun, place }), ...recoveredLines(report.recovered)],
       () => rollbackEssentials(report),
     );
-    return isWhole(report) ? EXIT.done : partial;
+    // Without --path it went over everything that the interrupted one had left.
+    const whole = isWhole(report) && (paths.length === 0 || recoveredWhole(report));
+    return whole ? EXIT.done : partial;
   },
 };

@@ -9,12 +9,9 @@ import { createGuard, isCheckpointBeforeAgentBatchEnabled, type Verdict } from '
 import type { CheckpointManager } from '../../manager.js';
 import { CHECKPOINT_TIMEOUT_MS, checkpointComment } from '../../policy.js';
 import type { Command } from '../command.js';
-import { Requests } from '../ending.js';
+import { CLOSE_MS, Requests } from '../ending.js';
 import { execute } from '../program.js';
 import { printable, printableMessage } from '../text.js';
-
-/** How long the store may take to close, in milliseconds. Work that was given up can hang in the kernel for as long as it likes. */
-const CLOSE_MS = 2000;
 
 export const runGuarded: Command = {
   name: 'run-guarded',

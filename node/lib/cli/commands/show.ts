@@ -25,7 +25,11 @@ export const show: Command = {
         `sandbox     ${printable(one.sandboxId)}`,
         `taken       ${when(one.createdAt)}, ${one.phase}, plan ${printable(one.planId)}`,
         ...(one.label === undefined ? [] : [`label       ${printable(one.label)}`]),
-        ...(one.pinned ? ['pinned      yes'] : []),
+        ...(one.marksDamaged === undefined
+          ? one.pinned
+            ? ['pinned      yes']
+            : []
+          : [`marks       damaged, so that it counts as pinned: ${printable(one.marksDamaged)}`]),
         ...Object.entries(one.metadata).map(([key, value]) => `metadata    ${printable(key)}=${printable(value)}`),
         `holds       ${count(coverage.files, 'path')}, ${size(coverage.bytes)}${coverage.complete ? '' : ' [partial]'}`,
         `stored      ${size(one.bytes)} in ${printable(one.snapshotPath)}`,

@@ -2,6 +2,7 @@ import type { Command } from '../command.js';
 import { EXIT } from '../exit.js';
 import { resolveListed } from '../ids.js';
 import { isWhole, rollbackEssentials, rollbackLines } from '../lists.js';
+import { recoveredLines, recoveredWhole } from '../pending.js';
 import { printable } from '../text.js';
 import { deadlineOf } from '../units.js';
 
@@ -17,6 +18,7 @@ export const undo: Command = {
   },
   about: [
     'ID is the one that `turnback rollback` or `revert` printed: of the checkpoint that it took first. An undo can be undone too.',
+    'Exits with 3 when something could not be restored, or when an interrupted rollback was finished first and left something.',
   ],
   examples: ['turnback undo 01KB8Y2V3M4N5P6Q7R8S9T0VWX'],
   async run({ args: [given = ''], value }, { store, output, signal, partial }) {
@@ -29,9 +31,9 @@ export const undo: Command = {
       .finally(progress.end);
     output.answer(
       report,
-      () => rollbackLines(report, { place: printable(target.workspace) }),
+      () => [...rollbackLines(report, { place: printable(target.workspace) }), ...recoveredLines(report.recovered)],
       () => rollbackEssentials(report),
     );
-    return isWhole(report) ? EXIT.done : partial;
+    return isWhole(report) && recoveredWhole(report) ? EXIT.done : partial;
   },
 };

@@ -1,0 +1,83 @@
+//! What the error of a restore says of the workspace: whether anything was written, and how to go on (C8).
+
+use crate::context::Context;
+use crate::error::{Code, Error};
+use crate::recovery::RestoreKind;
+
+/// The error of work that was begun and not finished.
+pub(super) fn interrupted(kind: RestoreKind, cause: Error) -> Error {
+    let what = kind.as_str();
+    begun(
+        cause,
+        format!("the {what} was interrupted after its first write"),
+        format!("run it again, or `turnback recover`: what was begun is then finished; the journal keeps the rest of the {what}"),
+    )
+    .with_detail("pending", "true".to_owned())
+}
+
+/// The error of work that was begun without a journal and not finished.
+pub(super) fn left_in_part(kind: RestoreKind, cause: Error) -> Error {
+    let what = kind.as_str();
+    begun(
+        cause,
+        format!("the {what} was interrupted after its first write, and there was no room for a journal"),
+        format!("free some space and run the {what} again: it does what is left"),
+    )
+}
+
+/// The error of work of which nothing was written to the workspace, whose journal stays all the same.
+pub(super) fn journal_stays(kind: RestoreKind, cause: &Error, stays: Error) -> Error {
+    let what = kind.as_str();
+    Error::new(
+        cause.code(),
+        format!("the {what} failed before its first write ({cause}), and its journal cannot be taken back"),
+        "give it up (`turnback recover --abandon`), or the next call that writes to the workspace carries it out",
+    )
+    .because(stays)
+    .with_detail("pending", "true".to_owned())
+}
+
+fn begun(cause: Error, found: String, advice: String) -> Error {
+    let details = cause.details().to_vec();
+    let cause = match cause.code() {
+        // Their own advice is for work that has not begun.
+        Code::Aborted | Code::TimedOut => cause.advised("what it did so far stays"),
+        _ => cause,
+    };
+    let error =
+        Error::new(cause.code(), found, advice).because(cause).with_detail("begun", "true".to_owned());
+    details.into_iter().fold(error, |error, (name, value)| error.with_detail(name, value))
+}
+
+/// The error of a restore, with what became of the workspace where it does not say so itself.
+pub(super) fn told(error: Error, ctx: &Context) -> Error {
+    let says_so = error.details().iter().any(|(name, _)| matches!(*name, "pending" | "begun"));
+    let error = match error.code() {
+        Code::TimedOut if !says_so => {
+            error.advised("nothing was written to the workspace: give it more time")
+        }
+        Code::Aborted if !says_so => error.advised("nothing was written to the workspace"),
+        _ => error,
+    };
+    match ctx.reached.far().recovered {
+        None => error,
+        Some(outcome) => {
+            let advice = format!("{}; before that an interrupted restore was ended", error.advice());
+            error.advised(advice).with_detail("recovered", outcome.to_owned())
+        }
+    }
+}
+
+/// Where there is no room for what undoes a restore, it can be done without: by those who may ask for that.
+pub(super) fn or_without_safety(kind: RestoreKind, error: Error) -> Error {
+    match (kind, error.code()) {
+        (RestoreKind::Rollback | RestoreKind::Revert, Code::StoreFull | Code::DiskFull) => {
+            let advice = format!(
+                "{}; or do it without the checkpoint that undoes it (`safety: false`, --no-safety): what is overwritten is then lost",
+                error.advice()
+            );
+            error.advised(advice)
+        }
+        _ => error,
+    }
+}

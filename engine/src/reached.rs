@@ -1,0 +1,134 @@
+//! How far a restore has come, for a caller who stops waiting for it: it may hang in a system call, and then its own answer comes late or
+//! never (C8, C12).
+
+use std::fmt;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use turnback_core::CheckpointId;
+
+use crate::error::{Code, Error, Result};
+
+/// What a restore has done to its workspace so far.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[non_exhaustive]
+pub enum Step {
+    /// Nothing was written, and there is no journal.
+    #[default]
+    Nothing,
+    /// A journal is being written or is there. Nothing was written to the workspace; when the operation ends by itself now, the journal
+    /// goes.
+    Journal,
+    /// It was begun: the workspace lies between two states.
+    Begun {
+        /// Whether a journal is there, by which the next writing call finishes it.
+        journaled: bool,
+    },
+    /// It was carried out to its end.
+    Done,
+}
+
+impl Step {
+    /// The step as users see it, in lower snake case.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Nothing => "nothing",
+            Self::Journal => "journal",
+            Self::Begun { journaled: true } => "begun",
+            Self::Begun { journaled: false } => "begun_without_journal",
+            Self::Done => "done",
+        }
+    }
+}
+
+/// How far it has come.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Far {
+    /// What it has done.
+    pub step: Step,
+    /// The checkpoint that brings back the state before; `None` when there is none yet, or none at all.
+    pub undo: Option<CheckpointId>,
+    /// How an interrupted restore ended that was in the way.
+    pub recovered: Option<&'static str>,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    far: Far,
+    given_up: bool,
+}
+
+/// Shared by an operation and who waits for it: the operation notes each step before it takes it. From the moment at which somebody gives
+/// it up it goes no further than they were told.
+#[derive(Clone, Default)]
+pub struct Reached(Arc<Mutex<State>>);
+
+impl Reached {
+    /// How far it has come: what was not begun until now never will be.
+    #[must_use]
+    pub fn give_up(&self) -> Far {
+        let mut state = self.lock();
+        state.given_up = true;
+        state.far
+    }
+
+    /// The operation is about to write its journal, or to the workspace.
+    ///
+    /// # Errors
+    /// `ABORTED` when nobody waits for it any more: then it may not.
+    pub(crate) fn go_on(&self, step: Step) -> Result<()> {
+        let mut state = self.lock();
+        if state.given_up {
+            return Err(aborted());
+        }
+        state.far.step = step;
+        Ok(())
+    }
+
+    /// The operation is about to write to the workspace for the first time.
+    ///
+    /// # Errors
+    /// As [`Reached::go_on`].
+    pub(crate) fn begin(&self) -> Result<()> {
+        self.go_on(match self.far().step {
+            Step::Nothing | Step::Done => Step::Begun { journaled: false },
+            Step::Journal => Step::Begun { journaled: true },
+            begun @ Step::Begun { .. } => begun,
+        })
+    }
+
+    /// This is so, whoever waits: what an earlier operation left, or that something is over.
+    pub(crate) fn is_at(&self, step: Step) {
+        self.lock().far.step = step;
+    }
+
+    /// A new restore begins. `recovered` says how an earlier one ended that was in its way.
+    pub(crate) fn begins(&self, recovered: Option<&'static str>) {
+        let mut state = self.lock();
+        state.far = Far { recovered: recovered.or(state.far.recovered), ..Far::default() };
+    }
+
+    /// This checkpoint brings back the state before.
+    pub(crate) fn undone_by(&self, undo: Option<CheckpointId>) {
+        self.lock().far.undo = undo;
+    }
+
+    /// How far it has come, for the operation itself.
+    pub(crate) fn far(&self) -> Far {
+        self.lock().far
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl fmt::Debug for Reached {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.lock().far.fmt(f)
+    }
+}
+
+fn aborted() -> Error {
+    Error::new(Code::Aborted, "the operation was given up", "run it again")
+}
