@@ -44,13 +44,19 @@ async function changedThree(all: Plans): Promise<AnySandbox[]> {
 
 it('getOrCreate gives one sandbox for each resource of a plan, also when asked twice at once', async () => {
   const { get, plans, resources } = await three();
-  const [first, again, other] = await Promise.all([get(0), get(0, { strategy: 'none' }), get(1)]);
+  const [first, again, other] = await Promise.all([get(0), get(0), get(1)]);
   expect(again).toBe(first);
   expect(other).not.toBe(first);
   expect(first).toMatchObject({ planId: 'plan', strategy: 'copy_on_write', resource: resources[0] });
   const elsewhere = await plans.getOrCreate('another plan', { resource: resources[0] ?? '', planId: 'ignored' });
   expect(elsewhere).not.toBe(first);
   expect(elsewhere.planId).toBe('another plan');
+  // F19, S5: nobody is given another isolation than the one asked for.
+  expect(await refusal(get(0, { strategy: 'none' }))).toMatchObject({
+    code: 'INVALID_ARGUMENT',
+    message: expect.stringContaining('copy_on_write'),
+  });
+  expect(await get(0, { mechanism: 'auto' })).toBe(first);
   await first.cleanup();
   expect(await get(0)).not.toBe(first);
 });

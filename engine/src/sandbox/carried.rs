@@ -310,6 +310,10 @@ pub(super) fn undo(handle: &Handle, ctx: &Context) -> Result<RollbackReport> {
             "commit first; one commit can be undone once",
         ));
     };
+    if at.status() == SandboxStatus::RolledBack {
+        // Putting the sandbox back said nothing of its commit. Taking that one back is a use of the sandbox.
+        at.use_()?;
+    }
     if last.resource.is_some() {
         // A process that dies now must not leave a sandbox that believes its work to be in the resource.
         at.check(SandboxStatus::RolledBack)?;

@@ -14,7 +14,7 @@ pub enum OnCommitConflict {
     Fail,
     /// The sandbox's state is taken.
     Ours,
-    /// The resource's state stays.
+    /// The resource's state stays. The sandbox's stays its unsaved work, save that `git_worktree` has it on the sandbox's branch.
     Theirs,
 }
 
@@ -51,6 +51,8 @@ pub struct CommitOptions {
 pub enum HoldReason {
     /// It lies in a `.git`.
     Git,
+    /// It lies in a `.git` that the resource changed too, so that no option brings it.
+    GitChanged,
     /// It makes the host run something later.
     Trusted,
     /// An ignore file names it.
@@ -59,8 +61,10 @@ pub enum HoldReason {
     Seeded,
     /// It lies in a submodule.
     Submodule,
-    /// Git has nothing for its kind.
+    /// There is nothing to bring of its kind: a socket or a device, for git also a named pipe. Sockets and devices are no unsaved work.
     Special,
+    /// It could not be read in the sandbox.
+    NotRead,
     /// It is committed without its set-id bits and capabilities.
     SetId,
     /// What the resource has there could not be captured, so that it is not overwritten.
@@ -77,11 +81,13 @@ impl HoldReason {
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Git => "git_metadata",
+            Self::GitChanged => "git_changed",
             Self::Trusted => "trusted",
             Self::Ignored => "ignored",
             Self::Seeded => "seeded",
             Self::Submodule => "submodule",
             Self::Special => "special",
+            Self::NotRead => "not_read",
             Self::SetId => "set_id",
             Self::NotCaptured => "not_captured",
             Self::NotEmpty => "not_empty",

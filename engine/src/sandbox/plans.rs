@@ -6,12 +6,14 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use turnback_core::{PlanId, SandboxStatus};
 
+use super::handle::Handle;
+use super::names::{Mechanism, MechanismChoice};
 use super::options::SandboxOptions;
 use super::sandboxes::Sandboxes;
 use super::strategy::{CleanupReport, Sandbox};
 use crate::checkpoint::Manager;
 use crate::context::Context;
-use crate::error::Result;
+use crate::error::{Code, Error, Result};
 use crate::report::RollbackReport;
 
 type Key = (PlanId, PathBuf);
@@ -37,10 +39,12 @@ impl SandboxManager {
     }
 
     /// The plan's sandbox of a resource; made when there is none, or when the last one was cleaned up. The plan id in `options` gives
-    /// way to `plan_id`; the other options count only when one is made.
+    /// way to `plan_id`. One that is held is given only where it is isolated as `options` ask for (F19, S5); the other options count only
+    /// when one is made.
     ///
     /// # Errors
-    /// Those of [`Sandboxes::create`].
+    /// `INVALID_ARGUMENT` when the plan holds one of another strategy, or of another mechanism than the one that is asked for by name;
+    /// those of [`Sandboxes::create`].
     pub fn get_or_create(
         &self,
         plan_id: &PlanId,
@@ -53,6 +57,7 @@ impl SandboxManager {
         if let Some(sandbox) = &*held
             && sandbox.handle().status()? != SandboxStatus::CleanedUp
         {
+            refuse_other(sandbox.handle(), options)?;
             return Ok(Arc::clone(sandbox));
         }
         let options = SandboxOptions { plan_id: Some(plan_id.clone()), ..options.clone() };
@@ -95,4 +100,27 @@ impl SandboxManager {
             plan != plan_id || !gone()
         });
     }
+}
+
+/// Nobody is given another isolation than the one asked for (F19).
+fn refuse_other(held: &Handle, asked: &SandboxOptions) -> Result<()> {
+    let made = held.mechanism().map(Mechanism::as_str);
+    let (what, has, wants) = if held.strategy() != asked.strategy {
+        ("strategy", held.strategy().as_str(), asked.strategy.as_str())
+    } else if asked.mechanism != MechanismChoice::Auto && made != Some(asked.mechanism.as_str()) {
+        ("mechanism", made.unwrap_or("none"), asked.mechanism.as_str())
+    } else {
+        return Ok(());
+    };
+    Err(Error::new(
+        Code::InvalidArgument,
+        format!(
+            "the plan holds the sandbox {} of {what} `{has}` for this resource, and `{wants}` is asked for",
+            held.id()
+        ),
+        format!("ask for {what} `{has}`, or clean that sandbox up first"),
+    )
+    .at(held.resource())
+    .with_detail("sandboxId", held.id().to_string())
+    .with_detail(what, has.to_owned()))
 }

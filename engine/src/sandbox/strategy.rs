@@ -219,7 +219,8 @@ fn unsaved(changes: &[Change]) -> Error {
     Error::new(
         Code::UnsavedWork,
         format!("the sandbox holds unsaved work: {found}"),
-        "commit it, roll it back, or with `force` (--force) store a checkpoint of it first",
+        "commit it (what a commit held back, or what lost a conflict, needs other options), roll it back, or with `force` (--force) \
+         store a checkpoint of it first",
     )
     .with_detail("changes", changes.len().to_string())
     .with_detail("paths", named.join("\n"))

@@ -168,6 +168,10 @@ fn are_decided_as_asked() {
         let report = sandbox.commit(&with(on_conflict), &ctx()).unwrap();
         assert!(report.committed, "{on_conflict:?}: {report:?}");
         assert_eq!(report.conflicts.len(), 2);
+        let brought: Vec<String> = report.changes.iter().map(|change| change.path.to_string()).collect();
+        let all = ["a.txt", "dir/b.txt", "new"];
+        // What the resource won was not brought.
+        assert_eq!(brought, if on_conflict == OnCommitConflict::Ours { &all[..] } else { &all[2..] });
         assert_eq!(ground.read("a.txt"), committed);
         assert_eq!(ground.read("dir/b.txt"), edited);
         assert_eq!(ground.read("new"), "sandbox");

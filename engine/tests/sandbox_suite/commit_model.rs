@@ -104,7 +104,10 @@ fn model(sides: &[Side; 3], options: &CommitOptions) -> Model {
             None => false,
         };
         if is_held {
-            let (top, why) = protected(path).unwrap();
+            let (top, why) = match protected(path).unwrap() {
+                (top, "git_metadata") if !git_is_as_it_was => (top, "git_changed"),
+                known => known,
+            };
             model.held.insert((top.to_owned(), why));
             model.unsaved.insert(path.to_owned());
         } else if r == b || r == s {
@@ -113,6 +116,8 @@ fn model(sides: &[Side; 3], options: &CommitOptions) -> Model {
             model.conflicts.insert(path.to_owned());
             if options.on_conflict == OnCommitConflict::Ours {
                 model.after.insert(path, s);
+            } else {
+                model.unsaved.insert(path.to_owned());
             }
         }
     }

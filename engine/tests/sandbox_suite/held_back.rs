@@ -60,7 +60,9 @@ fn what_the_host_would_run() {
     assert_eq!(fs::metadata(place.resource().join("code")).unwrap().nlink(), 1);
 
     // S10: it is unsaved work, and can be committed later.
-    assert_eq!(code(sandbox.cleanup(false, &ctx())), Code::UnsavedWork);
+    let refused = sandbox.cleanup(false, &ctx()).unwrap_err();
+    assert_eq!(refused.code(), Code::UnsavedWork);
+    assert!(refused.to_string().contains("what a commit held back"), "{refused}");
     let unsaved = place.sandboxes.list(&ctx()).unwrap()[0].unsaved;
     assert_eq!(unsaved, Some(true));
     let trusted = CommitOptions { allow_trusted: true, ..CommitOptions::default() };
@@ -91,7 +93,9 @@ fn a_git_that_moved_is_held_back() {
     place.write(".git/refs/heads/main", "1234");
     let report = sandbox.commit(&options, &ctx()).unwrap();
     assert!(report.committed);
-    assert_eq!(held(&report), of(&[(".git", "git_metadata")]));
+    // A reason of its own: the option does not help.
+    assert_eq!(held(&report), of(&[(".git", "git_changed")]));
+    assert_eq!(held(&commit(&sandbox)), of(&[(".git", "git_changed")]));
     assert_eq!((text(&place, ".git/HEAD"), text(&place, "f")), ("ref: refs/heads/main".into(), "2".into()));
     fs::remove_dir_all(place.resource().join(".git/refs")).unwrap();
     assert!(sandbox.commit(&options, &ctx()).unwrap().committed);
@@ -142,6 +146,54 @@ fn set_id_bits_and_capabilities_are_stripped() {
     assert_eq!(place.manager.verify(None, &ctx()).unwrap().damaged, []);
     // What was stripped is still only in the sandbox.
     assert_eq!(code(sandbox.cleanup(false, &ctx())), Code::UnsavedWork);
+}
+
+/// S6: of directories too, save those that were there already, or that the system hands on to what is made in such a one.
+#[test]
+fn set_id_bits_of_directories_are_stripped() {
+    let place = Place::here();
+    let mode = |path: &std::path::Path, mode| {
+        fs::set_permissions(path, fs::Permissions::from_mode(mode)).unwrap();
+    };
+    place.write("shared/f", "1");
+    place.write("plain/f", "1");
+    mode(&place.resource().join("shared"), 0o2755);
+    let sandbox = place.create();
+    let inside = sandbox.handle().path().to_owned();
+    put(&sandbox, "shared/new/f", "2");
+    put(&sandbox, "made/f", "2");
+    for path in ["shared", "shared/new"] {
+        mode(&inside.join(path), 0o2775);
+    }
+    for path in ["plain", "made"] {
+        mode(&inside.join(path), 0o6777);
+    }
+    let report = commit(&sandbox);
+    assert!(report.committed, "{report:?}");
+    assert_eq!(held(&report), of(&[("made", "set_id"), ("plain", "set_id")]));
+    for (path, expected) in [("shared", 0o2775), ("shared/new", 0o2775), ("plain", 0o777), ("made", 0o777)] {
+        let mode = fs::metadata(place.resource().join(path)).unwrap().mode();
+        assert_eq!(mode & 0o7777, expected, "{path}");
+    }
+    assert_eq!(changes(&sandbox), of(&[("made", "metadata"), ("plain", "metadata")]));
+}
+
+/// Nothing of a socket can be brought, and nothing in the resource gives way to one.
+#[test]
+fn sockets_stay_where_they_are() {
+    let place = Place::here();
+    place.write("f", "1");
+    let sandbox = place.create();
+    let bind =
+        |path: &str| std::os::unix::net::UnixListener::bind(sandbox.handle().path().join(path)).unwrap();
+    let _new = bind("socket");
+    fs::remove_file(sandbox.handle().path().join("f")).unwrap();
+    let _instead = bind("f");
+    put(&sandbox, "other", "x");
+    let report = commit(&sandbox);
+    assert!(report.committed, "{report:?}");
+    assert_eq!(held(&report), of(&[("f", "special"), ("socket", "special")]));
+    assert_eq!((text(&place, "f"), text(&place, "other")), ("1".into(), "x".into()));
 }
 
 /// Input 108: what was not copied is never deleted, and never a reason to overwrite anything.

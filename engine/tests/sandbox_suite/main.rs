@@ -32,3 +32,4 @@ mod plans;
 mod random;
 mod snapshots;
 mod speed;
+mod unsaved;

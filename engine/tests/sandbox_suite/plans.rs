@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 use std::fs;
 
 use turnback_core::PlanId;
+use turnback_engine::sandbox::{MechanismChoice, StrategyName};
 use turnback_engine::{Code, SandboxManager, SandboxOptions};
 
 use crate::place::{Place, changes, ctx};
@@ -32,6 +33,38 @@ fn one_for_each_plan_and_resource() {
     // One that is gone is made anew.
     first.cleanup(false, &ctx()).unwrap();
     assert_ne!(get("p", &place.resource()).handle().id(), first.handle().id());
+}
+
+/// F19, S5: never another isolation than the one asked for.
+#[test]
+fn another_isolation_is_refused() {
+    let place = Place::here();
+    place.write("f", "x");
+    let plans = SandboxManager::new(&place.manager);
+    let ask = |strategy, mechanism| {
+        plans
+            .get_or_create(&plan("p"), &place.with(strategy, mechanism), &ctx())
+            .map(|s| s.handle().id().clone())
+    };
+    let copy = ask(StrategyName::CopyOnWrite, MechanismChoice::Copy).unwrap();
+    assert_eq!(ask(StrategyName::CopyOnWrite, MechanismChoice::Copy).unwrap(), copy);
+    assert_eq!(ask(StrategyName::CopyOnWrite, MechanismChoice::Auto).unwrap(), copy);
+    let others = [
+        (StrategyName::CopyOnWrite, MechanismChoice::Reflink, "mechanism `copy`"),
+        (StrategyName::CopyOnWrite, MechanismChoice::Btrfs, "mechanism `copy`"),
+        (StrategyName::None, MechanismChoice::Auto, "strategy `copy_on_write`"),
+        (StrategyName::GitWorktree, MechanismChoice::Auto, "strategy `copy_on_write`"),
+    ];
+    for (strategy, mechanism, held) in others {
+        let error = ask(strategy, mechanism).unwrap_err();
+        assert_eq!(error.code(), Code::InvalidArgument, "{error}");
+        assert!(error.to_string().contains(held) && error.to_string().contains(copy.as_str()), "{error}");
+    }
+    plans.of_plan(&plan("p"))[0].cleanup(false, &ctx()).unwrap();
+    // What is not isolated is never given to somebody who asks for a copy.
+    ask(StrategyName::None, MechanismChoice::Auto).unwrap();
+    let error = ask(StrategyName::CopyOnWrite, MechanismChoice::Auto).unwrap_err();
+    assert!(error.to_string().contains("strategy `none`"), "{error}");
 }
 
 #[test]

@@ -52,13 +52,15 @@ export interface Told {
   branchOnly: boolean;
   /** Git merges texts by itself. */
   mergesTexts: boolean;
+  /** What lies in a `.git` can be committed on request. */
+  takesGit: boolean;
   /** Each path that was committed. */
   paths: boolean;
 }
 
 /** What became of it; what can be done about what was not committed. */
 export function commitLines(report: CommitReport, told: Told): string[] {
-  if (!report.committed) return [...refused(report.conflicts, told), ...heldBackLines(report.heldBack, told.again)];
+  if (!report.committed) return [...refused(report.conflicts, told), ...heldBackLines(report.heldBack, told)];
   const { changes, conflicts, heldBack, branch, commit } = report;
   const lines: string[] = [];
   if (changes.length === 0) lines.push(`Nothing to commit to ${told.place}.`);
@@ -75,7 +77,7 @@ export function commitLines(report: CommitReport, told: Told): string[] {
     const fate = told.onConflict === 'ours' ? "the sandbox's state was taken" : 'the state there was kept';
     lines.push(`Changed there as well, ${count(conflicts.length, 'path')}; ${fate}:`, ...conflictLines(conflicts));
   }
-  lines.push(...heldBackLines(heldBack, told.again));
+  lines.push(...heldBackLines(heldBack, told));
   if (told.branchOnly && branch !== undefined) {
     lines.push(`To merge it: git -C${typed([told.directory])} merge${typed([branch])}`);
   }
@@ -112,19 +114,23 @@ const WAYS: Record<string, string> = {
 const REASONS: Record<string, string> = {
   trusted: 'programs run it, or what it says, by themselves',
   git_metadata: 'it lies in a .git',
+  git_changed: 'it lies in a .git that was changed there as well',
   ignored: 'git ignores it',
   seeded: 'it was seeded',
   submodule: 'it lies in a submodule',
-  special: 'git has nothing of its kind',
+  special: 'nothing can be committed of its kind',
+  not_read: 'it could not be read in the sandbox',
   set_id: 'committed without set-id bits and capabilities',
   not_captured: 'what is there could not be kept first',
   not_empty: 'deleted here, and something else is in it there',
   not_written: 'it was changed there meanwhile, or could not be written',
 };
 
-function heldBackLines(heldBack: readonly Uncovered[], again: string): string[] {
+function heldBackLines(heldBack: readonly Uncovered[], { again, takesGit }: Told): string[] {
   if (heldBack.length === 0) return [];
-  const ways = Object.entries(WAYS).filter(([reason]) => heldBack.some((one) => one.reason === reason));
+  const ways = Object.entries(WAYS).filter(
+    ([reason]) => (takesGit || reason !== 'git_metadata') && heldBack.some((one) => one.reason === reason),
+  );
   return [
     `Held back, ${count(heldBack.length, 'path')}, in the sandbox only:`,
     ...heldBack.map((one) => `  ${printablePath(one)}  (${REASONS[one.reason] ?? one.reason})`),

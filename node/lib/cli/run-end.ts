@@ -164,6 +164,7 @@ class Work {
         again: next(this.#given, `commit ${sandbox.id}`),
         onConflict: options.onConflict ?? 'fail',
         mergesTexts: sandbox.strategy === 'git_worktree' || options.textMerge === true,
+        takesGit: sandbox.strategy !== 'git_worktree',
         paths: false,
       }),
     );

@@ -34,9 +34,11 @@ export class SandboxManager {
 
   /**
    * The plan's sandbox of a resource; made when there is none, or when the last one was cleaned up. `planId` in the options gives way to
-   * the first argument; the other options count only when one is made.
+   * the first argument. One that is there is given only where it isolates as asked: it has the `strategy` of the options, and the
+   * `mechanism` unless that is `auto` (F19, S5). The other options count only when one is made.
    *
-   * @throws TurnbackError what `createSandbox` throws; `INVALID_ARGUMENT` for another store than before
+   * @throws TurnbackError what `createSandbox` throws; `INVALID_ARGUMENT` for another store than before, and when the plan holds a sandbox of
+   *   another strategy or mechanism, which the message names
    */
   async getOrCreate(planId: string, sandboxOptions: SandboxOptions): Promise<AnySandbox> {
     const plan = nameId('planId', planId);

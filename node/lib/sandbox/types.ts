@@ -58,7 +58,8 @@ export interface SandboxOptions extends SandboxStoreOptions {
 export interface CommitOptions extends Long {
   /**
    * What happens to paths that both the sandbox and the resource changed: nothing at all is written and they are listed (`fail`, the
-   * default), the sandbox's state is taken (`ours`), or the resource's stays (`theirs`).
+   * default), the sandbox's state is taken (`ours`), or the resource's stays (`theirs`): then the
+   * sandbox's is still unsaved work there, save that `git_worktree` has it on the sandbox's branch.
    */
   onConflict?: 'fail' | 'ours' | 'theirs' | undefined;
   /** For `git_worktree`: into the branch that is checked out, with its files (`merge`, the default), or to the sandbox's branch alone. */
@@ -81,7 +82,8 @@ export interface CommitReport {
   readonly changes: readonly Change[];
   /** Paths that both sides changed: `ours` says what the sandbox did, `theirs` what the resource has. */
   readonly conflicts: readonly Conflict[];
-  /** What was not committed, with the reason, for example `git_metadata`, `trusted`, `ignored`, `set_id`. It counts as unsaved work. */
+  /** What was not committed, with the reason, for example `git_metadata`, `trusted`, `ignored`, `set_id`. It counts as unsaved work, save
+   * for sockets and devices (`special`), of which nothing can be kept. */
   readonly heldBack: readonly Uncovered[];
   /** The checkpoint of the resource from right before, of phase `pre_apply`; not there when nothing was written to it. */
   readonly preApplyCheckpointId?: string;

@@ -150,7 +150,12 @@ impl GitWorktreeSandbox {
                 }
             }
         }
-        report.changes = changed.changes.clone();
+        report.changes = if options.on_conflict == OnCommitConflict::Theirs && !report.conflicts.is_empty() {
+            let reached = scene.repository.tree_of(pending::oid(report.commit.as_ref())?)?;
+            changed.brought(&reached, &report.conflicts)
+        } else {
+            changed.changes.clone()
+        };
         worktree_index::refresh(&scene.repository, &scene.registered, &sandbox, &changed);
         Ok(report)
     }

@@ -10,6 +10,7 @@ use crate::change::{Change, ChangeKind};
 use crate::checkpoint::Manager;
 use crate::error::Result;
 use crate::model::{Entry, Node, RelPath};
+use crate::report::Conflict;
 use crate::restore::Root;
 use crate::sandbox::commit::{CommitOptions, HeldBack, HoldReason};
 use crate::sandbox::held_back::by_name;
@@ -23,6 +24,18 @@ pub(super) struct Changed {
     pub(super) items: Vec<(RelPath, Option<Item>)>,
     /// Sorted.
     pub(super) held: Vec<HeldBack>,
+}
+
+impl Changed {
+    /// The changes that are in the tree that was reached: without those that lost a conflict.
+    pub(super) fn brought(&self, reached: &Tree, conflicts: &[Conflict]) -> Vec<Change> {
+        let met = |path: &RelPath| conflicts.iter().any(|conflict| path.starts_with(&conflict.path));
+        let is_there = |path: &RelPath| {
+            let item = self.items.iter().find(|(other, _)| other == path).and_then(|(_, item)| *item);
+            reached.get(path).copied() == item
+        };
+        self.changes.iter().filter(|one| !met(&one.path) || is_there(&one.path)).cloned().collect()
+    }
 }
 
 /// Sorts a sandbox's changes out, and writes the objects of what is committed. What is committed is what the checkpoint `now` has.

@@ -3,16 +3,18 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::patch::Patch;
+use super::put_back::{from_the_top, links};
 use super::read::read_xattrs;
 use crate::checkpoint::commit::Look;
 use crate::error::Result;
-use crate::model::{Entry, LinkGroups, Meta, Node, Picture, RelPath, Xattrs};
+use crate::model::{Entry, Meta, Node, Picture, Reason, RelPath, Xattrs};
 use crate::restore::{same_state, same_value};
 use crate::sandbox::commit::{CommitOptions, HeldBack, HoldReason};
 use crate::sandbox::held_back::by_name;
-use crate::tree::{change, differences, lookup};
+use crate::tree::{Difference, change, differences, lookup};
 
 const SET_ID: u16 = 0o6000;
+const SET_GROUP: u16 = 0o2000;
 
 /// The sandbox without what is held back, and what that is.
 pub(super) struct Allowed {
@@ -29,24 +31,33 @@ pub(super) fn hold_back(
     let found = differences(look.base, look.sandbox, look.manifests, look.ctx)?;
     let mut tops: BTreeMap<RelPath, HoldReason> = BTreeMap::new();
     let mut gits: BTreeMap<RelPath, bool> = BTreeMap::new();
+    for difference in &found {
+        if let Some(reason) = not_captured_here(difference) {
+            tops.insert(difference.path.clone(), reason);
+        }
+    }
     for difference in found.iter().filter(|difference| change(difference).is_some()) {
         let held = match by_name(&difference.path) {
-            Some((at, HoldReason::Git)) => match gits.get(&at) {
-                Some(true) => None,
-                Some(false) => Some((at, HoldReason::Git)),
-                None => {
-                    let is_free = options.allow_git && is_as_at_first(look, &at)?;
-                    gits.insert(at.clone(), is_free);
-                    (!is_free).then_some((at, HoldReason::Git))
+            Some((at, HoldReason::Git)) => {
+                let is_same = match gits.get(&at) {
+                    Some(known) => *known,
+                    None => is_as_at_first(look, &at)?,
+                };
+                gits.insert(at.clone(), is_same);
+                match (is_same, options.allow_git) {
+                    (true, true) => None,
+                    (true, false) => Some((at, HoldReason::Git)),
+                    // No option brings it then.
+                    (false, _) => Some((at, HoldReason::GitChanged)),
                 }
-            },
+            }
             Some((at, reason)) if !options.allow_trusted => Some((at, reason)),
             _ => None,
         };
         let other = || not_captured.iter().find(|top| difference.path.starts_with(top));
         let held = held.or_else(|| other().map(|top| (top.clone(), HoldReason::NotCaptured)));
         if let Some((at, reason)) = held {
-            tops.insert(whole(look, at)?, reason);
+            tops.insert(from_the_top(look.sandbox, at, look.manifests)?, reason);
         }
     }
     // One beneath another says nothing new.
@@ -61,11 +72,19 @@ pub(super) fn hold_back(
     }
     let is_held = |path: &RelPath| tops.keys().any(|top| path.starts_with(top));
     for difference in found {
-        let Some(Entry { meta, node: Node::File { .. }, .. }) = &difference.after else { continue };
-        if is_held(&difference.path) || same_value(difference.before.as_ref(), difference.after.as_ref()) {
+        let Some(Entry { meta, node, .. }) = &difference.after else { continue };
+        if is_held(&difference.path) {
             continue;
         }
-        if let Some(bare) = stripped(look, &difference.path, meta)? {
+        let may_have = match node {
+            Node::File { .. } if same_value(difference.before.as_ref(), difference.after.as_ref()) => {
+                continue;
+            }
+            Node::File { .. } => 0,
+            Node::Directory { .. } => of_directory(look, &difference, meta)?,
+            _ => continue,
+        };
+        if let Some(bare) = stripped(look, &difference.path, meta, may_have)? {
             patch.meta.insert(difference.path.clone(), bare);
             held.push(HeldBack { path: difference.path, reason: HoldReason::SetId });
         }
@@ -75,7 +94,7 @@ pub(super) fn hold_back(
         return Ok(Allowed { picture: look.sandbox.clone(), held });
     }
     let mut picture = patch.apply(look.sandbox, look.base, look.baselines)?;
-    picture.links = links(look, &is_held);
+    picture.links = links(look.sandbox, look.base, &is_held);
     Ok(Allowed { picture, held })
 }
 
@@ -86,23 +105,42 @@ fn is_as_at_first(look: &Look<'_>, at: &RelPath) -> Result<bool> {
     same_state(now.as_ref(), then.as_ref(), look.manifests, look.ctx)
 }
 
-/// Where the sandbox has something else in the place of a parent, that one is held back as a whole: nothing can lie beneath it.
-fn whole(look: &Look<'_>, at: RelPath) -> Result<RelPath> {
-    let mut top = at.clone();
-    let mut parent = at.split().map(|(parent, _)| parent);
-    while let Some(path) = parent.filter(|path| !path.is_root()) {
-        let there = lookup(look.sandbox, &path, look.manifests)?;
-        if there.is_some_and(|entry| !matches!(entry.node, Node::Directory { .. })) {
-            top = path.clone();
-        }
-        parent = path.split().map(|(parent, _)| parent);
+/// What cannot be brought because nothing can be read of it in the sandbox; a baseline that did not know it either says nothing.
+fn not_captured_here(difference: &Difference) -> Option<HoldReason> {
+    let Some(Entry { node: Node::Uncovered { reason, .. }, .. }) = &difference.after else { return None };
+    let was_known = !matches!(&difference.before, Some(Entry { node: Node::Uncovered { .. }, .. }));
+    match reason {
+        Reason::Socket | Reason::Device if was_known => Some(HoldReason::Special),
+        Reason::Excluded => None,
+        _ => was_known.then_some(HoldReason::NotRead),
     }
-    Ok(top)
 }
 
-/// The metadata without set-id bits and capabilities; `None` when there are none.
-fn stripped(look: &Look<'_>, path: &RelPath, meta: &Meta) -> Result<Option<Meta>> {
-    let mut bare = Meta { mode: meta.mode & !SET_ID, ..meta.clone() };
+/// The set-id bits that the sandbox did not bring: a directory had them before, or has the bit of its group from the one above it, as
+/// the system hands it on.
+fn of_directory(look: &Look<'_>, difference: &Difference, meta: &Meta) -> Result<u16> {
+    if let Some(Entry { meta: was, node: Node::Directory { .. }, .. }) = &difference.before {
+        return Ok(was.mode & SET_ID);
+    }
+    let mut at = difference.path.split().map(|(parent, _)| parent);
+    while let Some(path) = at {
+        let above = if path.is_root() {
+            Some(look.base.root.clone())
+        } else {
+            let there = lookup(look.base, &path, look.manifests)?;
+            there.filter(|entry| matches!(entry.node, Node::Directory { .. })).map(|entry| entry.meta)
+        };
+        if let Some(above) = above {
+            return Ok(if above.gid == meta.gid { above.mode & SET_GROUP } else { 0 });
+        }
+        at = path.split().map(|(parent, _)| parent);
+    }
+    Ok(0)
+}
+
+/// The metadata without set-id bits, save those of `may_have`, and capabilities; `None` when there are none.
+fn stripped(look: &Look<'_>, path: &RelPath, meta: &Meta, may_have: u16) -> Result<Option<Meta>> {
+    let mut bare = Meta { mode: meta.mode & !(SET_ID & !may_have), ..meta.clone() };
     if let Some(hash) = meta.xattrs {
         let mut xattrs = read_xattrs(look, path, hash)?;
         let before = xattrs.0.len();
@@ -119,15 +157,4 @@ fn stripped(look: &Look<'_>, path: &RelPath, meta: &Meta) -> Result<Option<Meta>
         }
     }
     Ok((bare != *meta).then_some(bare))
-}
-
-/// The sandbox's hard-link groups, with those of the baseline where something is held back.
-fn links(look: &Look<'_>, is_held: &dyn Fn(&RelPath) -> bool) -> LinkGroups {
-    let part = |groups: &LinkGroups, held: bool| -> Vec<Vec<RelPath>> {
-        let of = |group: &Vec<RelPath>| group.iter().filter(|p| is_held(p) == held).cloned().collect();
-        groups.groups().iter().map(of).collect()
-    };
-    let mut all = part(&look.sandbox.links, false);
-    all.extend(part(&look.base.links, true));
-    LinkGroups::new(all)
 }

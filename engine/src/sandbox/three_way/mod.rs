@@ -3,19 +3,20 @@
 
 mod hold;
 mod patch;
+mod put_back;
 mod read;
 mod refused;
 mod text;
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
-use self::patch::Patch;
+pub(super) use self::put_back::without;
 use super::commit::{CommitOptions, HeldBack, HoldReason, OnCommitConflict};
 use crate::checkpoint::commit::{Decided, Look};
 use crate::error::Result;
-use crate::model::{Picture, Reason, RelPath};
+use crate::model::{Node, Picture, Reason, RelPath, Uncovered};
 use crate::report::Conflict;
-use crate::restore::{GitMode, Manifests, MergeOptions, Merged, OnConflict, Sides, merge};
+use crate::restore::{GitMode, MergeOptions, Merged, OnConflict, Sides, merge};
 use crate::tree::lookup;
 
 /// A decision, with what the report says of it.
@@ -33,11 +34,11 @@ pub(super) fn decide(look: &Look<'_>, options: &CommitOptions) -> Result<Decisio
     let fails = options.on_conflict == OnCommitConflict::Fail;
     let first = attempt(look, options, &BTreeSet::new())?;
     if fails || first.merged.not_restorable.is_empty() {
-        return Ok(first.decision(fails));
+        return first.decision(look, options.on_conflict);
     }
     // What the resource has there is not known, so that it can neither win nor give way: the sandbox's change is held back.
     let unknown = first.merged.not_restorable.iter().map(|one| one.path.clone()).collect();
-    Ok(attempt(look, options, &unknown)?.decision(fails))
+    attempt(look, options, &unknown)?.decision(look, options.on_conflict)
 }
 
 struct Attempt {
@@ -71,12 +72,13 @@ fn attempt(look: &Look<'_>, options: &CommitOptions, not_captured: &BTreeSet<Rel
 }
 
 impl Attempt {
-    fn decision(self, fails: bool) -> Decision {
+    fn decision(self, look: &Look<'_>, on_conflict: OnCommitConflict) -> Result<Decision> {
         let Self { baseline, mut held, merged } = self;
+        let fails = on_conflict == OnCommitConflict::Fail;
         let swapped = |Conflict { path, ours, theirs }| Conflict { path, ours: theirs, theirs: ours };
         let mut conflicts: Vec<Conflict> = merged.conflicts.into_iter().map(swapped).collect();
         if fails {
-            let unknown = |one: crate::model::Uncovered| Conflict {
+            let unknown = |one: Uncovered| Conflict {
                 path: one.path,
                 ours: "a change".to_owned(),
                 theirs: format!("something that cannot be captured ({})", one.reason.as_str()),
@@ -84,28 +86,38 @@ impl Attempt {
             conflicts.extend(merged.not_restorable.into_iter().map(unknown));
             conflicts.sort();
         }
-        let stays = merged.kept.into_iter().filter(|one| one.reason == Reason::NotEmpty);
-        held.extend(stays.map(|one| HeldBack { path: one.path, reason: HoldReason::NotEmpty }));
+        let mut lost: Vec<RelPath> = Vec::new();
+        if on_conflict == OnCommitConflict::Theirs {
+            lost.extend(conflicts.iter().map(|conflict| conflict.path.clone()));
+        }
+        for one in merged.kept {
+            if let Some(reason) = stays(look, &one)? {
+                lost.push(one.path.clone());
+                held.push(HeldBack { path: one.path, reason });
+            }
+        }
         held.sort();
         held.dedup();
-        let stops = fails && !conflicts.is_empty();
-        let decided = (!stops).then_some(Decided { baseline, merged: merged.picture });
-        Decision { decided, conflicts, held }
+        if fails && !conflicts.is_empty() {
+            return Ok(Decision { decided: None, conflicts, held });
+        }
+        let baseline = match lost.as_slice() {
+            [] => baseline,
+            lost => put_back::without_lost(look, &baseline, &merged.picture, lost)?,
+        };
+        Ok(Decision { decided: Some(Decided { baseline, merged: merged.picture }), conflicts, held })
     }
 }
 
-/// A baseline in which some paths are as an older one has them: they were not committed after all.
-pub(super) fn without(
-    baseline: &Picture,
-    older: &Picture,
-    paths: &[RelPath],
-    manifests: &dyn Manifests,
-) -> Result<Picture> {
-    let mut set = BTreeMap::new();
-    for path in paths.iter().filter(|path| !paths.iter().any(|p| p != *path && path.starts_with(p))) {
-        if !path.is_root() {
-            set.insert(path.clone(), lookup(older, path, manifests)?);
-        }
+/// Why something stays in the resource that the sandbox deleted; `None` when it deleted nothing.
+fn stays(look: &Look<'_>, one: &Uncovered) -> Result<Option<HoldReason>> {
+    if one.reason == Reason::NotEmpty {
+        return Ok(Some(HoldReason::NotEmpty));
     }
-    Patch { set, meta: BTreeMap::new() }.apply(baseline, older, manifests)
+    // What the sandbox never had is not its deletion.
+    let was = lookup(look.base, &one.path, look.manifests)?;
+    let is = lookup(look.sandbox, &one.path, look.manifests)?;
+    let was_there = was.is_some_and(|entry| !matches!(entry.node, Node::Uncovered { .. }));
+    let is_capture = matches!(one.reason, Reason::NotCaptured | Reason::Mount);
+    Ok((was_there && is.is_none() && is_capture).then_some(HoldReason::NotCaptured))
 }

@@ -15,6 +15,8 @@ pub(super) struct Patch {
     pub(super) set: BTreeMap<RelPath, Option<Entry>>,
     /// Metadata of what is there.
     pub(super) meta: BTreeMap<RelPath, Meta>,
+    /// Directories that are to be there with this metadata, whatever is in them.
+    pub(super) directories: BTreeMap<RelPath, Meta>,
 }
 
 /// What happens to one name.
@@ -23,6 +25,7 @@ struct Child {
     set: Option<Option<Entry>>,
     manifest: Option<Hash>,
     meta: Option<Meta>,
+    directory: Option<Meta>,
 }
 
 type Children = BTreeMap<Box<[u8]>, Child>;
@@ -33,7 +36,7 @@ fn depth(path: &RelPath) -> usize {
 
 impl Patch {
     pub(super) fn is_empty(&self) -> bool {
-        self.set.is_empty() && self.meta.is_empty()
+        self.set.is_empty() && self.meta.is_empty() && self.directories.is_empty()
     }
 
     /// The picture with the changes. A directory that is missing on the way to something that is set comes from `fallback`. The
@@ -59,6 +62,11 @@ impl Patch {
         }
         for (path, meta) in &self.meta {
             if !child(path, &|child| child.meta = Some(meta.clone())) {
+                picture.root = meta.clone();
+            }
+        }
+        for (path, meta) in &self.directories {
+            if !child(path, &|child| child.directory = Some(meta.clone())) {
                 picture.root = meta.clone();
             }
         }
@@ -107,7 +115,7 @@ fn changed(
     manifests: &dyn Manifests,
 ) -> Result<Vec<Entry>> {
     let mut all: BTreeMap<Box<[u8]>, Entry> = now.into_iter().map(|e| (e.name.clone(), e)).collect();
-    for (name, Child { set, manifest, meta }) in children {
+    for (name, Child { set, manifest, meta, directory }) in children {
         match set {
             Some(Some(entry)) => drop(all.insert(name.clone(), entry)),
             Some(None) => drop(all.remove(&name)),
@@ -121,7 +129,11 @@ fn changed(
                 all.insert(name.clone(), Entry { name: name.clone(), meta, node });
             }
         }
-        if let (Some(meta), Some(entry)) = (meta, all.get_mut(&name)) {
+        if directory.is_some() && !all.contains_key(&name) {
+            let node = Node::Directory { manifest: manifests.put_directory(&[])? };
+            all.insert(name.clone(), Entry { name: name.clone(), meta: Meta::default(), node });
+        }
+        if let (Some(meta), Some(entry)) = (meta.or(directory), all.get_mut(&name)) {
             entry.meta = meta;
         }
     }

@@ -32,6 +32,7 @@ export const commit: Command = {
           again: next(given, `commit ${id}`),
           onConflict: options.onConflict ?? 'fail',
           mergesTexts: strategy === 'git_worktree' || options.textMerge === true,
+          takesGit: strategy !== 'git_worktree',
           paths: true,
         }),
         ...(report.committed && report.changes.length > 0
