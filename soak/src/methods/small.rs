@@ -63,26 +63,21 @@ fn sweep(
     salt: &mut u64,
     out: &mut Outcome,
 ) -> Result<()> {
-    // In units: KiB of the disk, inodes, bytes of a file.
-    let step = match (scarce, budget.is_long()) {
-        // What a checkpoint adds is little.
-        // The rollback shows the same with every step.
-        (Scarce::Bytes, false) if matches!(under, Under::Revert | Under::Recover) => 256,
-        (Scarce::Inodes, false) if matches!(under, Under::Revert | Under::Recover) => 5,
-        (Scarce::Bytes, false) => {
-            if under == Under::Create {
-                4
-            } else {
-                64
-            }
-        }
-        (Scarce::Bytes, true) => 4,
-        (Scarce::Inodes, _) => 1,
-        (Scarce::FileSize, false) => 1777,
-        (Scarce::FileSize, true) => 97,
+    // In units: KiB of the disk, inodes, bytes of a file. What a checkpoint adds is little; a rollback shows the same with every step.
+    let steps: &[u64] = match (scarce, budget.is_long()) {
+        (Scarce::Bytes, false) if matches!(under, Under::Revert | Under::Recover) => &[256],
+        (Scarce::Inodes, false) if matches!(under, Under::Revert | Under::Recover) => &[5],
+        (Scarce::Bytes, false) if under == Under::Create => &[4],
+        (Scarce::Bytes, false) => &[64],
+        (Scarce::FileSize, false) => &[1777],
+        (Scarce::Inodes, _) => &[1],
+        // The whole range first, then ever more closely.
+        (Scarce::Bytes, true) => &[64, 20, 4],
+        (Scarce::FileSize, true) => &[1777, 331, 97],
     };
     let (mut runs, mut full, mut partly, mut done, mut easy) = (0u64, 0u64, 0u64, 0u64, 0u64);
-    for spare in (0..).step_by(step) {
+    let (mut left, mut spare) = (steps, 0);
+    while let [step, finer @ ..] = left {
         *salt += 1;
         let round = under.prepare(program, scene, *salt)?;
         let mut settings = Settings::default();
@@ -136,12 +131,15 @@ fn sweep(
             Said::Nothing => easy = 0,
         }
         judge(scene, &round, &said, &what, out)?;
-        // Three in a row that had enough room: there is nothing more to see.
-        if easy == 3 || out.is_hopeless() || budget.is_over() {
+        spare += step;
+        // Three in a row that had enough room: there is nothing more to see with this step.
+        if easy == 3 {
+            (left, spare, easy) = (finer, 0, 0);
+        }
+        if out.is_hopeless() || budget.is_over() {
             break;
         }
     }
-    let is_whole = easy == 3;
     anyhow::ensure!(
         full > 0
             || budget.is_over()
@@ -149,12 +147,15 @@ fn sweep(
             || !out.breaches.is_empty(),
         "{under:?} never ran out of {scarce:?}"
     );
-    let cut = if is_whole { "" } else { " (cut short)" };
+    let cut = match left {
+        [] => String::new(),
+        [step, ..] => format!(" (the time was up at a step of {step})"),
+    };
     let figure =
         format!("{runs} runs: {full} typed errors, {partly} reported in part, {done} done and exact{cut}");
     for promise in [1, 3, 8, 9, 10, 12, 13] {
         if promise == 10 || out.has_new(promise) {
-            out.figure(promise, format!("{under:?}, {scarce:?} swept by {step}"), figure.clone());
+            out.figure(promise, format!("{under:?}, {scarce:?} swept by {steps:?}"), figure.clone());
         }
     }
     out.end_group();
