@@ -28,12 +28,19 @@ pub fn points(calls: &Calls, parts: Option<u64>) -> Vec<Point> {
     calls.iter().flat_map(of).collect()
 }
 
-/// The same in no order, but the same every time: what is cut short has then seen something of everything.
+/// The same in no order, but the same every time, and one of each thread and call before a second one of any: what is cut short has then
+/// seen something of everything.
 pub fn shuffle(points: &mut [Point]) {
     points.sort_by_cached_key(|point| {
         let mut hasher = DefaultHasher::new();
         point.hash(&mut hasher);
         hasher.finish()
+    });
+    let mut seen: BTreeMap<(String, String), u64> = BTreeMap::new();
+    points.sort_by_cached_key(|(role, call, _)| {
+        let rank = seen.entry((role.clone(), call.clone())).or_default();
+        *rank += 1;
+        *rank
     });
 }
 

@@ -105,8 +105,8 @@ fn sweep(
             }
         };
         runs += 1;
-        let left = fs::read_dir(scene.store().join("tmp"))?.count();
-        out.check(left == 0, 10, || format!("{what}: {left} leftovers in tmp; it said {said:?}"));
+        let leftovers = fs::read_dir(scene.store().join("tmp"))?.count();
+        out.check(leftovers == 0, 10, || format!("{what}: {leftovers} leftovers in tmp; it said {said:?}"));
         match &said {
             Said::Failed(why) => {
                 full += 1;
