@@ -3,7 +3,7 @@
 use std::fs;
 
 use turnback_engine::Context;
-use turnback_soak::parsers::{Kind, Parsers, repaired};
+use turnback_soak::parsers::{Kind, Parsers, pack_of, repaired};
 use turnback_soak::{Scene, machine};
 
 /// P15, input 46: an index whose checksums are right and whose table speaks of four thousand million entries. Its reader took the
@@ -17,6 +17,15 @@ fn an_index_that_speaks_of_more_than_it_has() {
     index.extend_from_slice(&u32::MAX.to_le_bytes());
     index.extend_from_slice(&[0; 4 + 48]);
     Parsers::new().unwrap().parse(Kind::Index, &repaired(&index)).unwrap();
+}
+
+/// P15, input 42: a pack without an index, of which a frame says that its three bytes become 900 million. Memory for all of them was
+/// taken before a byte was looked at.
+#[test]
+fn a_frame_that_speaks_of_more_than_it_can_give() {
+    let mut pack = pack_of(&[b"one", b"two", &[7; 900]]);
+    pack[12..16].copy_from_slice(&900_000_000u32.to_le_bytes());
+    Parsers::new().unwrap().parse(Kind::Pack, &pack).unwrap();
 }
 
 /// P1: a deletion that is killed between giving the pack and its index second names leaves the first without the second. The checkpoint

@@ -211,12 +211,35 @@ fn compress(bytes: &[u8]) -> Option<Vec<u8>> {
     (compressed.len() + bytes.len() / 16 < bytes.len()).then_some(compressed)
 }
 
+/// Checks that lengths can be true before memory is taken for them: a frame or an index may say anything (P15, input 42).
+///
+/// # Errors
+/// `CORRUPT` when they cannot, or the system's error.
+fn check_lengths(file: &File, entry: &IndexEntry) -> Result<()> {
+    // A byte of an LZ4 block gives 255 at most.
+    let has_source = entry.raw == entry.stored || u64::from(entry.raw) <= 255 * u64::from(entry.stored);
+    // Objects are shorter than this, but for a long list of names or segments.
+    let is_ordinary = entry.stored <= 1 << 20;
+    let end = entry.offset.checked_add(u64::from(entry.stored));
+    let is_there = || match file.metadata() {
+        Ok(pack) => Ok(end.is_some_and(|end| end <= pack.len())),
+        Err(e) => Err(Error::io("examining a pack", e)),
+    };
+    match has_source && (is_ordinary || is_there()?) {
+        true => Ok(()),
+        false => {
+            Err(Error::corrupt(format!("object {:?} says that it is longer than it can be", entry.hash)))
+        }
+    }
+}
+
 /// Reads one object from a pack and checks it against its address.
 ///
 /// # Errors
 /// `CORRUPT` when the bytes are not what was stored.
 pub(super) fn read_object(file: &File, entry: &IndexEntry) -> Result<Vec<u8>> {
     let damaged = || Error::corrupt(format!("object {:?} is damaged", entry.hash));
+    check_lengths(file, entry)?;
     let mut stored = vec![0; entry.stored as usize];
     file.read_exact_at(&mut stored, entry.offset).map_err(|e| match e.kind() {
         std::io::ErrorKind::UnexpectedEof => damaged(),
@@ -252,6 +275,7 @@ pub(super) fn check_frame(file: &File, entry: &IndexEntry) -> Result<()> {
         && frame[4..8] == entry.raw.to_le_bytes()
         && frame[8..40] == entry.hash.0;
     // The hash alone would not show every flipped bit: different LZ4 blocks can give the same bytes.
+    check_lengths(file, entry)?;
     let mut payload = vec![0; entry.stored as usize];
     file.read_exact_at(&mut payload, entry.offset).map_err(|_| Error::corrupt("a pack is cut off"))?;
     let crc = crc32fast::hash(&payload).to_le_bytes();
