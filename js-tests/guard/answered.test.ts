@@ -10,32 +10,90 @@ noUnhandledRejections();
 
 const LIMIT_MS = 10_000;
 
-type Answering = FakeDriver & { answered(signal: AbortSignal): unknown };
+/** Where the guard looks for what a promise is certain of. */
+const CERTAIN = Symbol.for('turnback.certain');
+
+type Create = FakeDriver['createCheckpoint'];
 
 describe.each(PACKAGES)('over the %s gate', (_, turnback) => {
-  function asking(answered: (signal: AbortSignal) => unknown) {
+  function asking(certain: () => unknown) {
     const all = scene(turnback);
-    (all.driver as Answering).answered = answered;
+    const { driver } = all;
+    const create: Create = driver.createCheckpoint.bind(driver);
+    driver.createCheckpoint = (request) => Object.defineProperty(create(request), CERTAIN, { value: certain });
     return { ...all, asked: all.batch('t') };
   }
 
   it('what the driver is certain of when the limit is over counts, once', async () => {
-    const signals: AbortSignal[] = [];
-    const { asked, batch, clock, driver, log } = asking((signal) => {
-      signals.push(signal);
+    let looks = 0;
+    const { asked, batch, clock, driver, log } = asking(() => {
+      looks += 1;
       return { checkpointId: 'v1' };
     });
     await clock.pass(LIMIT_MS - 1);
-    expect(signals).toEqual([]);
+    expect(looks).toBe(0);
     await clock.pass(1);
     expect(await asked).toMatchObject({ outcome: 'created', protected: true, late: false, checkpointId: 'v1' });
-    expect(signals).toEqual([driver.last.signal]);
+    expect(looks).toBe(1);
     expect(driver.last.signal.aborted).toBe(false);
     driver.last.succeed();
     await settled();
     expect(await batch('t')).toMatchObject({ outcome: 'already_covered', checkpointId: 'v1' });
     expect(driver.deleted).toEqual([]);
     expect(log.warnings).toEqual([]);
+  });
+
+  it('another checkpoint that its promise gives after that is deleted', async () => {
+    const { asked, batch, clock, driver } = asking(() => ({ checkpointId: 'v1' }));
+    await clock.pass(LIMIT_MS);
+    await asked;
+    driver.last.succeed({ checkpointId: 'v2' });
+    await settled();
+    expect(driver.deleted).toEqual(['v2']);
+    expect(await batch('t')).toMatchObject({ outcome: 'already_covered', checkpointId: 'v1' });
+  });
+
+  it('one that comes back to the guard with something is not asked for that again', async () => {
+    let looks = 0;
+    const all = asking(() => {
+      looks += 1;
+      all.guard.forget('elsewhere');
+      void all.batch('t');
+      return undefined;
+    });
+    await all.clock.pass(LIMIT_MS);
+    expect(await all.asked).toMatchObject({ outcome: 'timed_out' });
+    expect(looks).toBe(1);
+  });
+
+  it('a driver that wraps another one says by itself what is certain', async () => {
+    const all = scene(turnback);
+    const inner = asking(() => ({ checkpointId: 'v1' })).driver;
+    const driver = {
+      ...inner,
+      createCheckpoint: async (request: Parameters<Create>[0]) => inner.createCheckpoint(request),
+    };
+    const guard = turnback.createGuard({ driver, enabled: () => true, clock: all.clock });
+    const asked = guard.beforeBatch({ sandboxId: 's', turnId: 't' });
+    await all.clock.pass(LIMIT_MS);
+    expect(await asked).toMatchObject({ outcome: 'timed_out', protected: false });
+  });
+
+  it('a restores that asks the guard is not asked again for that', async () => {
+    const all = scene(turnback);
+    let looks = 0;
+    all.driver.restores = () => {
+      looks += 1;
+      if (looks < 1_000) void all.batch('t');
+      return 0;
+    };
+    let made = 0;
+    all.driver.createCheckpoint = async () => {
+      made += 1;
+      return { checkpointId: `v${made}` };
+    };
+    expect(await all.batch('t')).toMatchObject({ protected: true });
+    expect(looks).toBeLessThan(100);
   });
 
   it('whatever its promise says after that is not heard', async () => {
@@ -62,14 +120,15 @@ describe.each(PACKAGES)('over the %s gate', (_, turnback) => {
     ['an id that is none', () => ({ checkpointId: '' })],
     ['an error', () => ({ checkpointId: 'v1', error: 'no' })],
     ['a promise', () => Promise.resolve({ checkpointId: 'v1' })],
+    ['a promise that rejects', () => Promise.reject(new Error('no'))],
     [
       'an exception',
       () => {
         throw new Error('no');
       },
     ],
-  ])('an answer that is %s counts as none: the limit holds', async (_name, answered) => {
-    const { asked, clock, driver } = asking(answered);
+  ])('an answer that is %s counts as none: the limit holds', async (_name, certain) => {
+    const { asked, clock, driver } = asking(certain);
     await clock.pass(LIMIT_MS);
     expect(await asked).toMatchObject({ outcome: 'timed_out', protected: false });
     expect(driver.last.signal.aborted).toBe(true);
@@ -99,12 +158,13 @@ describe.each(PACKAGES)('over the %s gate', (_, turnback) => {
   it('a real checkpoint that is made while the event loop is blocked beyond the limit counts', async () => {
     const { manager, workspace } = await store();
     const local = localDriver(manager, workspace);
-    let signal: AbortSignal | undefined;
+    let attempt: { [CERTAIN]?: () => unknown } = {};
     const driver = {
       ...local,
       createCheckpoint: (request: Parameters<typeof local.createCheckpoint>[0]) => {
-        signal = request.signal;
-        return local.createCheckpoint(request);
+        const made = local.createCheckpoint(request);
+        attempt = made as typeof attempt;
+        return made;
       },
     };
     let shown = 0;
@@ -121,7 +181,7 @@ describe.each(PACKAGES)('over the %s gate', (_, turnback) => {
     // Its looks at the workspace need the event loop; from when the engine works on, nothing is let through.
     const begun = () => readdirSync(join(manager.storePath, 'tmp')).length + published(manager).length > 0;
     while (!begun()) await new Promise(setImmediate);
-    until(() => local.answered?.(signal as AbortSignal) !== undefined);
+    until(() => attempt[CERTAIN]?.() !== undefined);
     shown += 3 * LIMIT_MS;
     for (const wake of wakes) wake();
     const { checkpointId, ...verdict } = await asked;

@@ -84,7 +84,7 @@ export async function long<T>(call: Call<T>, limits: Limits): Promise<T> {
     };
     const take = (): T | undefined => {
       if (taken !== undefined) return taken.value;
-      if (over || givenUp !== undefined) return undefined;
+      if (over) return undefined;
       const value = call.early?.(ticket) ?? undefined;
       if (value === undefined) return undefined;
       taken = { value };

@@ -8,6 +8,7 @@ import { type Shell, startShell } from './process.js';
 import { shell as findShell } from './programs.js';
 import { systemError } from './system-error.js';
 import type { RunBashOptions, RunBashResult } from './types.js';
+import { untilAborted } from './waits.js';
 import { workplaceOf } from './workplace.js';
 
 /**
@@ -47,7 +48,14 @@ export async function runBash(options: RunBashOptions): Promise<RunBashResult> {
     if (signal?.aborted) throw notStarted(signal);
   };
   stop();
-  const { sandboxId, directory } = await workplaceOf(given.target);
+  const entered = workplaceOf(given.target);
+  // A sandbox may be busy with something that takes its time; if it is entered after that, it does no harm (S2).
+  const workplace = await untilAborted(signal, entered);
+  if (workplace === 'aborted') {
+    entered.catch(() => {});
+    throw notStarted(signal as AbortSignal);
+  }
+  const { sandboxId, directory } = workplace;
   const shell = await findShell();
   stop();
   const pipes = await makePipes();

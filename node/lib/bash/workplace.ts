@@ -31,12 +31,16 @@ export async function workplaceOf(target: Target): Promise<Workplace> {
  * The sandbox id of a plain directory: its canonical path, the same whichever way it was named. Where that is no id, being
  * over 200 bytes or holding control characters, it is a digest of the path.
  */
-function directoryId(directory: string): string {
+export function directoryId(directory: string): string {
   const isId = Buffer.byteLength(directory) <= LIMITS.sandboxIdBytes && !/\p{Cc}/u.test(directory);
-  return isId ? directory : `directory-sha256-${node.crypto.createHash('sha256').update(directory).digest('hex')}`;
+  return isId ? directory : `${DIGEST_ID}${node.crypto.createHash('sha256').update(directory).digest('hex')}`;
 }
 
-async function canonical(given: Buffer): Promise<string> {
+/** What the ids of directories begin with whose path is none. */
+export const DIGEST_ID = 'directory-sha256-';
+
+/** The canonical path of a directory that can be entered; throws what {@link workplaceOf} does. */
+export async function canonical(given: Buffer): Promise<string> {
   const path = given.toString();
   let found: Buffer;
   try {

@@ -1,6 +1,7 @@
 /** The driver for directories of this machine: the engine's own checkpoints (G12). */
 import type { AttemptFacts } from 'turnback-policy/shell';
 import { untilAborted } from '../bash/waits.js';
+import { canonical, DIGEST_ID, directoryId } from '../bash/workplace.js';
 import { options } from '../check.js';
 import { wasDeleted } from '../deletions.js';
 import { takeEarly } from '../early.js';
@@ -31,6 +32,9 @@ const ATTEMPT = Symbol.for('turnback.attempt');
 interface Attempted {
   [ATTEMPT]: AttemptFacts;
 }
+
+/** Where it looks for the answer that a promise is certain of. */
+const CERTAIN = Symbol.for('turnback.certain');
 
 /**
  * How much earlier than the guard's limit the engine's own deadline is, in milliseconds: so that the engine can still say what it
@@ -69,7 +73,7 @@ export function localDriver(
   const directory = checkedTarget('target', target);
   const { planId = 'guard', ...scope } = options('options', OPTIONS, driverOptions);
   const workspace = new Workspace();
-  const sandbox = new OneSandbox();
+  const sandbox = new OneSandbox(directory, idOfSandbox(target));
 
   async function attempt(
     { sandboxId, comment, signal }: DriverRequest,
@@ -105,31 +109,35 @@ export function localDriver(
     }
   }
 
+  async function answer(request: DriverRequest): Promise<DriverAnswer> {
+    // What is no request rejects here, before anything runs whose rejection nobody would hear.
+    const { signal } = request;
+    const progress = { isCreating: false };
+    const running = attempt(request, progress);
+    // Whatever the store hangs in, the caller is told at once.
+    const made = await untilAborted(signal, running);
+    if (made !== 'aborted') return made;
+    // That ends by itself now, and if the checkpoint was there already, the guard has to hear of it: it asks for its deletion.
+    if (progress.isCreating) return await running;
+    void running.catch(() => {});
+    throw new TurnbackError('ABORTED', 'the checkpoint was cancelled; nothing is left behind', {
+      cause: signal.reason,
+    });
+  }
+
+  /** The answer, as soon as the checkpoint is there and stays: what the engine notes for the next one, nobody has to wait for. */
+  function certain({ signal }: DriverRequest): DriverAnswer | undefined {
+    const created = takeEarly(signal);
+    if (created === undefined) return undefined;
+    const { checkpointId, sandboxId, coverage } = created.checkpoint;
+    workspace.is(sandboxId);
+    return { checkpointId, partial: !coverage.complete };
+  }
+
   return {
-    async createCheckpoint(request) {
-      // What is no request rejects here, before anything runs whose rejection nobody would hear.
-      const { signal } = request;
-      const progress = { isCreating: false };
-      const running = attempt(request, progress);
-      // Whatever the store hangs in, the caller is told at once.
-      const made = await untilAborted(signal, running);
-      if (made !== 'aborted') return made;
-      // That ends by itself now, and if the checkpoint was there already, the guard has to hear of it: it asks for its deletion.
-      if (progress.isCreating) return await running;
-      void running.catch(() => {});
-      throw new TurnbackError('ABORTED', 'the checkpoint was cancelled; nothing is left behind', {
-        cause: signal.reason,
-      });
-    },
+    createCheckpoint: (request) => Object.defineProperty(answer(request), CERTAIN, { value: () => certain(request) }),
     async deleteCheckpoint(checkpointId) {
       await manager.deleteCheckpoint(checkpointId);
-    },
-    answered(signal) {
-      const created = takeEarly(signal);
-      if (created === undefined) return undefined;
-      const { checkpointId, sandboxId, coverage } = created.checkpoint;
-      workspace.is(sandboxId);
-      return { checkpointId, partial: !coverage.complete };
     },
     restores: () => workspace.restores(),
     isDeleted: (checkpointId) => wasDeleted(checkpointId) || workspace.isVoid(checkpointId),
@@ -161,19 +169,45 @@ function aborted(signal: AbortSignal): Promise<void> {
 /** What the store's ids of plain directories look like. */
 const STORE_ID = /^ws-[0-9a-f]{32}$/;
 
+/** What the ids of sandboxes in place look like. */
+const IN_PLACE_ID = /^none-[0-9A-HJKMNP-TV-Z]{26}$/;
+
+/** The id of a sandbox that is given as one. */
+function idOfSandbox(target: SandboxOrPath): string | undefined {
+  const { id } = (typeof target === 'object' && target !== null ? target : {}) as { id?: unknown };
+  return typeof id === 'string' ? id : undefined;
+}
+
 /** Keeps a driver for one directory from vouching for another. */
 class OneSandbox {
+  readonly #directory: Buffer;
+  /** The id of the sandbox that the driver was made for, if it was made for one. */
+  readonly #own: string | undefined;
   #name: string | undefined;
+
+  constructor(directory: Buffer, own: string | undefined) {
+    this.#directory = directory;
+    this.#own = own;
+  }
 
   /** A name of the caller's says nothing of a directory, so the first one is taken at its word. */
   take(sandboxId: string): void {
-    if (sandboxId.startsWith('/') || STORE_ID.test(sandboxId)) return;
+    if (sandboxId === this.#own || sandboxId.startsWith('/') || STORE_ID.test(sandboxId)) return;
+    if (sandboxId.startsWith(DIGEST_ID)) return;
+    if (IN_PLACE_ID.test(sandboxId)) {
+      throw wrongSandbox('this is the id of a sandbox that it was not made for; give localDriver the sandbox itself');
+    }
     this.#name ??= sandboxId;
     if (sandboxId !== this.#name) throw wrongSandbox(`it made those of ${JSON.stringify(this.#name)} so far`);
   }
 
   /** The other names say which directory is meant. */
   async check(sandboxId: string, id: string | undefined, manager: CheckpointManager): Promise<void> {
+    if (sandboxId === this.#own) return;
+    if (sandboxId.startsWith(DIGEST_ID)) {
+      if (sandboxId === directoryId(await canonical(this.#directory))) return;
+      throw wrongSandbox('this is the id of another one');
+    }
     const meant = sandboxId.startsWith('/') ? await manager.sandboxIdOf(sandboxId) : sandboxId;
     if (STORE_ID.test(meant) && meant !== id) throw wrongSandbox('this is the id of another one');
   }

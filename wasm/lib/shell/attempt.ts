@@ -1,4 +1,4 @@
-import { ask, askEarly, type Driver, noteAttempt, type Result } from './driver.js';
+import { type Asked, ask, type Driver, noteAttempt, type Result } from './driver.js';
 import type { Start } from './gate.js';
 import type { Host } from './host.js';
 import type { SafeLog } from './log.js';
@@ -20,6 +20,7 @@ interface Running {
   attempt: Attempt;
   controller: AbortController;
   settle: (result: Result) => void;
+  asked?: Asked;
 }
 
 /** Runs a driver's attempts, each under a signal of its own. */
@@ -33,6 +34,8 @@ export class Attempts {
   readonly #deleting = new Map<string, number>();
   /** For each attempt, the ids that were being deleted while it was under way: whether it made one of them before or after, nobody knows. */
   readonly #doomed = new Map<Attempt, Set<string>>();
+  /** Drivers are being asked for what they are certain of. */
+  #asking = false;
   /** One at a time on each sandbox (G4). */
   readonly #bySandbox = new Map<string, Attempt>();
 
@@ -60,26 +63,41 @@ export class Attempts {
     const { signal } = controller;
     this.#doomed.set(attempt, new Set(this.#deleting.keys()));
     noteAttempt(signal, Object.freeze({ turnId, late, limitMs }));
-    let isSettled = false;
+    let told: Result | undefined;
     const settle = (result: Result) => {
-      if (isSettled) return;
-      isSettled = true;
+      if (told !== undefined) return this.#again(told, result);
+      told = result;
       const doomed = this.#doomed.get(attempt);
       this.#doomed.delete(attempt);
       // What comes too late counts for nothing anyway.
       this.#settled(attempt, this.#running.delete(number) ? this.#surely(result, doomed) : result);
       this.#leave(attempt);
     };
-    this.#running.set(number, { attempt, controller, settle });
-    void ask(this.#driver, { sandboxId, comment, signal }).then(settle);
+    const running: Running = { attempt, controller, settle };
+    this.#running.set(number, running);
+    running.asked = ask(this.#driver, { sandboxId, comment, signal });
+    void running.asked.result.then(settle);
   }
 
   /** Settles what the driver is certain of, before a limit ends it. */
   settleEarly(): void {
-    for (const { controller, settle } of [...this.#running.values()]) {
-      const result = askEarly(this.#driver, controller.signal);
-      if (result !== undefined) settle(result);
+    // Whoever is asked may come back to the guard with something: it is not asked again for that.
+    if (this.#asking) return;
+    this.#asking = true;
+    try {
+      for (const { asked, settle } of [...this.#running.values()]) {
+        const result = asked?.early();
+        if (result !== undefined) settle(result);
+      }
+    } finally {
+      this.#asking = false;
     }
+  }
+
+  /** What a promise says after it was certain of something. Another checkpoint than that one counts for nothing (G10). */
+  #again(told: Result, result: Result): void {
+    if (!('partial' in result) || result.checkpointId === undefined) return;
+    if (!('partial' in told) || told.checkpointId !== result.checkpointId) this.deleteLate(result.checkpointId);
   }
 
   /** Nobody waits for it any more. */

@@ -1,6 +1,6 @@
 /** What makes the guard's checkpoints (G12), and what it may answer. */
 import type { Host } from './host.js';
-import { has, outcomeOf } from './settle.js';
+import { has, outcomeOf, quiet } from './settle.js';
 
 /** One checkpoint that is asked for. */
 export interface DriverRequest {
@@ -32,12 +32,6 @@ export interface Driver {
   /** Makes a checkpoint of the sandbox as it is now. Resolves only when it is complete and can be restored; else it rejects. */
   // biome-ignore lint/suspicious/noConfusingVoidType: an async function without a result is a driver too
   createCheckpoint(request: DriverRequest): Promise<DriverAnswer | void>;
-  /**
-   * What an attempt that is under way is certain to resolve with, if it is certain already; the attempt is known by its request's
-   * signal. Asked when a limit is over: a checkpoint that is there by then counts, although its promise was not settled in time.
-   * Has to be a look at a variable.
-   */
-  answered?(signal: AbortSignal): DriverAnswer | undefined;
   /**
    * Deletes a checkpoint that came after its attempt was given up (G10). Leave it out where that is impossible. Never asked for
    * an id that a turn counts on.
@@ -94,10 +88,33 @@ const ADVICE = 'resolve with { checkpointId }, or with nothing';
 const MAX_ID_BYTES = 200;
 const UNFIT = /[\p{Cc}\p{Surrogate}]/u;
 
-/** Asks the driver, whatever it does: throw at once, answer nonsense, settle twice. Never rejects. */
-export async function ask(driver: Driver, request: DriverRequest): Promise<Result> {
+/**
+ * Where the promise of a `createCheckpoint` may keep a function that gives the {@link DriverAnswer} which it is certain to resolve with,
+ * as soon as that is certain. Not part of what drivers are: only who made the promise knows, so that it goes with the promise and not
+ * with the driver, which others may wrap.
+ */
+export const CERTAIN: unique symbol = Symbol.for('turnback.certain') as never;
+
+/** An attempt of a driver. */
+export interface Asked {
+  /** What becomes of it. Never rejects. */
+  result: Promise<Result>;
+  /** What will certainly become of it, if that is known already. Never throws. */
+  early(): Result | undefined;
+}
+
+/** Asks the driver, whatever it does: throw at once, answer nonsense, settle twice. */
+export function ask(driver: Driver, request: DriverRequest): Asked {
   try {
     const answer: unknown = driver.createCheckpoint(request);
+    return { result: resultOf(answer), early: () => certain(answer) };
+  } catch (error) {
+    return { result: Promise.resolve({ error }), early: () => undefined };
+  }
+}
+
+async function resultOf(answer: unknown): Promise<Result> {
+  try {
     if (answer === undefined) {
       // Not even a promise: whoever forgot to return it would count as having made a checkpoint at once.
       return nonsense("the driver's createCheckpoint returned nothing: return a promise");
@@ -108,11 +125,12 @@ export async function ask(driver: Driver, request: DriverRequest): Promise<Resul
   }
 }
 
-/** What the driver is certain to answer; nothing when it is not, or when its look breaks: its promise tells what is wrong. */
-export function askEarly(driver: Driver, signal: AbortSignal): Result | undefined {
-  if (!has(driver, 'answered')) return undefined;
+/** What a promise is certain to resolve with; nothing when it is not, or when its look breaks: the promise tells what is wrong. */
+function certain(promise: unknown): Result | undefined {
+  if (!has(promise, CERTAIN)) return undefined;
   try {
-    const answer: unknown = driver.answered(signal);
+    const answer: unknown = promise[CERTAIN]();
+    quiet(answer);
     const result = answer === undefined ? undefined : checked(answer);
     return result === undefined || 'error' in result ? undefined : result;
   } catch {

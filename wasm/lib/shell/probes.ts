@@ -16,6 +16,8 @@ export class Probes {
   readonly #flag: Flag;
   readonly #log: SafeLog;
   readonly #warned = new Once();
+  /** What is being asked just now. */
+  readonly #asking = new Set<string>();
   readonly #restores: Restores;
 
   constructor(host: Host, { enabled, driver }: CheckedOptions, log: SafeLog, restores: Restores) {
@@ -76,6 +78,9 @@ export class Probes {
   }
 
   #answer(what: string, question: () => unknown, type: string): unknown {
+    // Whoever asks the guard something in place of an answer would be asked the same again, without end.
+    if (this.#asking.has(what)) return undefined;
+    this.#asking.add(what);
     try {
       const answer = question();
       if (typeof answer === type) return answer;
@@ -83,6 +88,8 @@ export class Probes {
       this.#odd(what, new TypeError(`${what} gave a value of type ${typeof answer}: it has to be a ${type}`));
     } catch (error) {
       this.#odd(what, error);
+    } finally {
+      this.#asking.delete(what);
     }
     return undefined;
   }

@@ -64,7 +64,7 @@ function isPromise(value: unknown): value is Promise<unknown> {
 }
 
 /** Whether a property is a function. A getter that throws gives none. */
-export function has<Name extends string>(value: unknown, name: Name): value is Record<Name, () => unknown> {
+export function has<Name extends PropertyKey>(value: unknown, name: Name): value is Record<Name, () => unknown> {
   try {
     return typeof (value as Record<Name, unknown>)[name] === 'function';
   } catch {
