@@ -1,7 +1,7 @@
 // A real shell: exit codes, signals, environment, directory, standard input.
-import { mkdirSync, realpathSync, symlinkSync } from 'node:fs';
+import { mkdirSync, readdirSync, realpathSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
-import { runBash } from 'turnback';
+import { runBash, type Sandbox } from 'turnback';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { descriptors, marked, recordingGuard, temporary, VERDICT, write } from './support.js';
 
@@ -196,5 +196,22 @@ describe('afterwards', () => {
     for (const [at, { ran }] of runs.entries()) {
       expect(await ran).toMatchObject({ exitCode: at, stdout: `${at}\n`, stderr: `${at}\n` });
     }
+  });
+});
+
+describe('a sandbox that is busy', () => {
+  it('the signal ends the wait for it, and nothing runs', async () => {
+    const controller = new AbortController();
+    const directory = temporary();
+    let enter = (_path: string) => {};
+    const entered = new Promise<string>((resolve) => {
+      enter = resolve;
+    });
+    const busy = { id: 's', path: directory, enter: () => entered } as unknown as Sandbox;
+    const running = runBash({ sandbox: busy, command: 'touch ran', signal: controller.signal });
+    controller.abort('enough');
+    await expect(running).rejects.toMatchObject({ code: 'ABORTED', cause: 'enough' });
+    enter(directory);
+    expect(readdirSync(directory)).toEqual([]);
   });
 });

@@ -195,6 +195,7 @@ describe('given up when it is there already', () => {
     const { manager, workspace, store: place } = await store();
     const answered = new Set<string>();
     const driver = localDriver(manager, workspace);
+    let seen = 0;
     for (let round = 0; round < 30; round += 1) {
       const controller = new AbortController();
       const { signal } = controller;
@@ -209,14 +210,15 @@ describe('given up when it is there already', () => {
         over = true;
       });
       while (published(manager).length === before && !over) await new Promise(setImmediate);
+      seen += published(manager).length > before ? 1 : 0;
       controller.abort();
       await told;
     }
     await manager.close();
     const after = await CheckpointManager.open({ store: place });
     const left = (await after.listCheckpoints()).map(({ checkpointId }: SandboxCheckpoint) => checkpointId);
-    expect(left).toEqual([...answered].filter((id) => left.includes(id)));
-    expect(left.length).toBeGreaterThan(0);
+    expect(left).toEqual([...answered]);
+    expect(seen).toBeGreaterThan(0);
     await after.close();
   });
 });

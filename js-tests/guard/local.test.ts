@@ -1,7 +1,7 @@
 // G8, C12, C17, F46, F50: the guard with the engine's own checkpoints.
 import { existsSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { CheckpointManager, localDriver, runBash, TurnbackError } from 'turnback';
+import { CheckpointManager, createSandbox, localDriver, runBash, TurnbackError } from 'turnback';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { picture, rejection, scene as store, temporary, UNKNOWN_ID, write } from '../node/support.js';
 import { holdLock } from './lock.js';
@@ -253,6 +253,28 @@ describe.each(PACKAGES)('over the %s gate', (_, turnback) => {
       expect(await ask('b')).toMatchObject(refused);
       expect(await ask('a')).toMatchObject({ outcome: 'already_covered' });
       expect(await manager.listCheckpoints()).toHaveLength(1);
+    });
+
+    it('an id that the package gave to another sandbox or directory is refused, also if it is the first', async () => {
+      const { driver, manager, workspace, home } = await scene();
+      const other = write(join(home, 'other'), { x: 'x' });
+      const inPlace = (resource: string) => createSandbox({ resource, strategy: 'none', checkpoints: manager });
+      const [own, foreign] = [await inPlace(workspace), await inPlace(other)];
+      const { signal } = new AbortController();
+      const digest = `directory-sha256-${'0'.repeat(64)}`;
+      const ofSandbox = localDriver(manager, own);
+      for (const [which, wrong] of [
+        [driver, foreign.id],
+        [driver, digest],
+        [ofSandbox, foreign.id],
+        [ofSandbox, digest],
+      ] as const) {
+        const made = which.createCheckpoint({ sandboxId: wrong, comment: 'c', signal });
+        expect(await rejection(made)).toMatchObject({ code: 'INVALID_ARGUMENT' });
+      }
+      expect(await manager.listCheckpoints()).toEqual([]);
+      const right = { sandboxId: own.id, comment: 'c', signal };
+      expect(await ofSandbox.createCheckpoint(right)).toMatchObject({ partial: false });
     });
 
     it('a path or an id of the store has to be that of the directory, also if it is the first', async () => {

@@ -96,16 +96,16 @@ export async function long<T>(call: Call<T>, limits: Limits): Promise<T> {
     const giveUp = (error: GivenUp, mayStillSucceed: boolean) => {
       if (over || givenUp !== undefined) return;
       if (!ticket.cancel()) {
-        if (take() !== undefined) return;
+        if (mayStillSucceed && take() !== undefined) return;
         // Too late: the engine is at the one step that cannot be cancelled. To who only set a limit its success is worth a moment's
         // waiting; what comes later still, because that step hangs, and what nobody wants any more the engine takes back itself. Of a
         // call that lingers it may be the step of a checkpoint on its way: what follows that ends as well, and says how far it came.
-        if (!mayStillSucceed && ticket.abandon()) return leave(error);
+        if (!mayStillSucceed && (ticket.abandon() || call.takeBack !== undefined)) return leave(error);
         givenUp = error;
         lingering = setTimeout(
           () => {
-            ticket.abandon();
-            leave(error);
+            // It may have become a success meanwhile, which only has something left to note.
+            if (ticket.abandon() || take() === undefined) leave(error);
           },
           call.writes === undefined ? COMMIT_MS : LINGER_MS[call.writes],
         );
