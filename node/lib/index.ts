@@ -79,6 +79,7 @@ export {
   listSandboxes,
   type Mechanism,
   NoSandbox,
+  type Remains,
   type Sandbox,
   type SandboxInfo,
   SandboxManager,

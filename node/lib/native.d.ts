@@ -55,6 +55,8 @@ export interface NativeAbandonedReport {
   removed: Array<string>
   /** Those that stay. */
   kept: Array<NativeKeptSandbox>
+  /** What was left of those that are gone. */
+  remains: NativeRemains
 }
 
 /** What an interrupted restore was doing. */
@@ -115,6 +117,14 @@ export interface NativeComment {
   prefix: string
   /** The turn that it was made for. */
   turnId: string
+}
+
+/** What a cleanup did. */
+export interface NativeCleanupReport {
+  /** The checkpoint that holds what was unsaved. */
+  savedCheckpointId?: string
+  /** What was left. */
+  remains: NativeRemains
 }
 
 /** What a commit did. */
@@ -455,6 +465,16 @@ export interface NativeRecoveryReport {
   actions: Array<NativeChange>
 }
 
+/** What stays of sandboxes that are gone. */
+export interface NativeRemains {
+  /** What lies beside their roots. */
+  paths: Array<PathText>
+  /** Refs of the repository. */
+  refs: Array<string>
+  /** Repositories that could not be reached. */
+  repositories: Array<PathText>
+}
+
 /** How to take changes back. */
 export interface NativeRevertRequest {
   /** What happens to paths that were changed again since: `fail`, `ours` or `theirs`. */
@@ -563,8 +583,8 @@ export declare class NativeSandbox {
   undoCommit(ticket: Ticket, control: Control): Promise<NativeRollbackReport | Failure>
   /** Puts it back to its baseline. */
   rollback(ticket: Ticket, control: Control): Promise<NativeRollbackReport | Failure>
-  /** Removes it: the id of the checkpoint that holds what was unsaved, or `null`. */
-  cleanup(force: boolean, ticket: Ticket, control: Control): Promise<string | null | Failure>
+  /** Removes it: which checkpoint holds what was unsaved, and what was left. */
+  cleanup(force: boolean, ticket: Ticket, control: Control): Promise<NativeCleanupReport | Failure>
 }
 
 /** What a sandbox's record says. */

@@ -12,7 +12,9 @@ use crate::convert::{NativeRollbackReport, changes};
 use crate::job::{Control, Ticket, refuse, run};
 use crate::manager::checked;
 use crate::path::{PathText, path_buf};
-use crate::sandbox_report::{NativeCommitReport, NativeCopied, NativeGitInfo, copied, git_info};
+use crate::sandbox_report::{
+    NativeCleanupReport, NativeCommitReport, NativeCopied, NativeGitInfo, copied, git_info,
+};
 use crate::sandbox_request::NativeCommitRequest;
 
 /// A sandbox with the status that the last call found: reading it must not touch a file system that may hang.
@@ -258,11 +260,11 @@ impl NativeSandbox {
         }
     }
 
-    /// Removes it: the id of the checkpoint that holds what was unsaved, or `null`.
+    /// Removes it: which checkpoint holds what was unsaved, and what was left.
     ///
     /// # Errors
     /// A napi error when no promise can be made.
-    #[napi(catch_unwind, ts_return_type = "Promise<string | null | Failure>")]
+    #[napi(catch_unwind, ts_return_type = "Promise<NativeCleanupReport | Failure>")]
     pub fn cleanup<'env>(
         &self,
         env: &'env Env,
@@ -272,10 +274,9 @@ impl NativeSandbox {
     ) -> napi::Result<Object<'env>> {
         match checked(ticket, &control, Ok(()))? {
             Err(error) => refuse(env, error),
-            Ok(((), ctx)) => self.run(env, move |sandbox| {
-                let report = sandbox.cleanup(force, &ctx)?;
-                Ok(report.saved_checkpoint_id.map(|id| id.to_string()))
-            }),
+            Ok(((), ctx)) => {
+                self.run(env, move |sandbox| Ok(NativeCleanupReport::from(&sandbox.cleanup(force, &ctx)?)))
+            }
         }
     }
 }

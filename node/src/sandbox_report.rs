@@ -4,7 +4,8 @@ use napi_derive::napi;
 use turnback_engine as engine;
 use turnback_engine::Result;
 use turnback_engine::sandbox::{
-    AbandonedReport, CommitReport, CopiedRecord, GitInfo, HeldBack, SandboxAbout, SandboxInfo,
+    AbandonedReport, CleanupReport, CommitReport, CopiedRecord, GitInfo, HeldBack, Remains, SandboxAbout,
+    SandboxInfo,
 };
 
 use crate::convert::{NativeChange, NativeUncovered, changes};
@@ -170,6 +171,42 @@ impl From<&SandboxInfo> for NativeSandboxInfo {
     }
 }
 
+/// What stays of sandboxes that are gone.
+#[napi(object, object_from_js = false)]
+pub struct NativeRemains {
+    /// What lies beside their roots.
+    pub paths: Vec<PathText>,
+    /// Refs of the repository.
+    pub refs: Vec<String>,
+    /// Repositories that could not be reached.
+    pub repositories: Vec<PathText>,
+}
+
+impl From<&Remains> for NativeRemains {
+    fn from(from: &Remains) -> Self {
+        let texts = |paths: &[std::path::PathBuf]| paths.iter().map(|p| PathText::from_path(p)).collect();
+        Self { paths: texts(&from.paths), refs: from.refs.clone(), repositories: texts(&from.repositories) }
+    }
+}
+
+/// What a cleanup did.
+#[napi(object, object_from_js = false)]
+pub struct NativeCleanupReport {
+    /// The checkpoint that holds what was unsaved.
+    pub saved_checkpoint_id: Option<String>,
+    /// What was left.
+    pub remains: NativeRemains,
+}
+
+impl From<&CleanupReport> for NativeCleanupReport {
+    fn from(from: &CleanupReport) -> Self {
+        Self {
+            saved_checkpoint_id: from.saved_checkpoint_id.map(|id| id.to_string()),
+            remains: NativeRemains::from(&from.remains),
+        }
+    }
+}
+
 /// An abandoned sandbox that stays.
 #[napi(object, object_from_js = false)]
 pub struct NativeKeptSandbox {
@@ -186,6 +223,8 @@ pub struct NativeAbandonedReport {
     pub removed: Vec<String>,
     /// Those that stay.
     pub kept: Vec<NativeKeptSandbox>,
+    /// What was left of those that are gone.
+    pub remains: NativeRemains,
 }
 
 impl From<&AbandonedReport> for NativeAbandonedReport {
@@ -194,6 +233,10 @@ impl From<&AbandonedReport> for NativeAbandonedReport {
             .kept
             .iter()
             .map(|kept| NativeKeptSandbox { id: kept.id.to_string(), reason: kept.reason.clone() });
-        Self { removed: from.removed.iter().map(ToString::to_string).collect(), kept: kept.collect() }
+        Self {
+            removed: from.removed.iter().map(ToString::to_string).collect(),
+            kept: kept.collect(),
+            remains: NativeRemains::from(&from.remains),
+        }
     }
 }

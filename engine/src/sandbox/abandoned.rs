@@ -4,14 +4,17 @@ use std::path::PathBuf;
 
 use turnback_core::{PlanId, SandboxId, SandboxStatus};
 
+use super::beside::beside;
 use super::frozen;
 use super::git_worktree::{holds_back, take_up_abandoned};
 use super::lease::{Claim, Owner, claim, owner};
 use super::names::{Mechanism, StrategyName};
 use super::record::Record;
 use super::registry::{Place, Registry};
+use super::remains::Remains;
 use super::removal::{forget, remove_files};
 use super::sandboxes::Sandboxes;
+use super::strategy::named_beside;
 use crate::context::Context;
 use crate::error::{Code, Result};
 use crate::store::Patience;
@@ -55,6 +58,8 @@ pub struct AbandonedReport {
     pub removed: Vec<SandboxId>,
     /// Those that stay although nobody keeps them.
     pub kept: Vec<Kept>,
+    /// What stays of those that are gone.
+    pub remains: Remains,
 }
 
 /// An abandoned sandbox that stays.
@@ -130,6 +135,7 @@ impl Sandboxes {
         match (record.status, record.strategy, record.baseline) {
             // Nobody ever worked there, or all was saved.
             (Pending | CleanedUp, ..) | (_, StrategyName::None, _) => Ok(Some(false)),
+            _ if !beside(record)?.is_empty() => Ok(Some(true)),
             (_, StrategyName::GitWorktree, Some(_)) if holds_back(record)? => Ok(Some(true)),
             (.., Some(baseline)) => self.manager.differs(baseline, ctx).map(Some),
             (.., None) => Ok(None),
@@ -148,7 +154,10 @@ impl Sandboxes {
             ctx.check()?;
             match self.clean_if_abandoned(&id, &registry.place(&id), ctx) {
                 Ok(Outcome::InUse) => {}
-                Ok(Outcome::Removed) => report.removed.push(id),
+                Ok(Outcome::Removed(left)) => {
+                    report.removed.push(id);
+                    report.remains.extend(left);
+                }
                 Ok(Outcome::Kept(reason)) => report.kept.push(Kept { id, reason }),
                 Err(error) if matches!(error.code(), Code::Aborted | Code::TimedOut) => return Err(error),
                 Err(error) => report.kept.push(Kept { id, reason: error.to_string() }),
@@ -187,7 +196,10 @@ impl Sandboxes {
         });
         match unsaved {
             Ok(Some(false)) => {}
-            Ok(Some(true)) => return Ok(Outcome::Kept("it holds unsaved work".to_owned())),
+            Ok(Some(true)) => {
+                let beside = named_beside(&beside(&record)?);
+                return Ok(Outcome::Kept(format!("it holds unsaved work{beside}")));
+            }
             Ok(None) => {
                 return Ok(Outcome::Kept("it cannot be told whether it holds unsaved work".to_owned()));
             }
@@ -209,7 +221,7 @@ impl Sandboxes {
                 place.write(&record)?;
             }
         }
-        remove_files(&record, ctx)?;
+        let left = remove_files(&record, ctx)?;
         if never_used && record.holder.is_some() {
             // A baseline may be published that the record does not name yet.
             self.manager.delete_all_of(id)?;
@@ -217,13 +229,13 @@ impl Sandboxes {
         forget(&self.manager, &record, ctx)?;
         drop(lock);
         place.remove(ctx)?;
-        Ok(Outcome::Removed)
+        Ok(Outcome::Removed(left))
     }
 }
 
 enum Outcome {
     /// Somebody keeps it, or it is gone already.
     InUse,
-    Removed,
+    Removed(Remains),
     Kept(String),
 }

@@ -33,7 +33,7 @@ impl Sandboxes {
         let mut first = Ok(());
         for id in registry.ids()? {
             let ended = match registry.place(&id).read() {
-                Ok(Some(record)) => remove_files(&record, &Context::default()),
+                Ok(Some(record)) => remove_files(&record, &Context::default()).map(drop),
                 Ok(None) => Ok(()),
                 Err(error) => Err(error),
             };

@@ -22,7 +22,7 @@ use crate::tree::sys;
 const FROZEN: &str = "frozen";
 
 /// The name of the sandbox's root with something after it: never that name itself.
-fn path_of(record: &Record) -> PathBuf {
+pub(super) fn path_of(record: &Record) -> PathBuf {
     let mut path = record.path.clone().into_os_string();
     path.push(".frozen");
     path.into()

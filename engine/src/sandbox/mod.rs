@@ -4,6 +4,7 @@
 //! A strategy is a type that implements [`Sandbox`]'s three required steps; life, lock, lease and registry are the same for all.
 
 mod abandoned;
+mod beside;
 mod carried;
 mod commit;
 mod commit_all;
@@ -23,6 +24,7 @@ mod options;
 mod plans;
 mod record;
 mod registry;
+mod remains;
 mod removal;
 mod sandboxes;
 mod snapshot;
@@ -42,5 +44,6 @@ pub use none::NoSandbox;
 pub use options::{LeaseRequest, SandboxOptions};
 pub use plans::SandboxManager;
 pub use record::CopiedRecord;
+pub use remains::Remains;
 pub use sandboxes::Sandboxes;
 pub use strategy::{CleanupReport, Sandbox};

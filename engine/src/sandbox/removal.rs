@@ -2,17 +2,20 @@
 
 use std::path::Path;
 
+use rustix::io::Errno;
 use turnback_core::PlanId;
 
+use super::beside::{beside, remove_own};
 use super::handle::Locked;
 use super::locations::drop_if_empty;
 use super::names::{Mechanism, StrategyName};
 use super::record::Record;
+use super::remains::Remains;
 use crate::checkpoint::Manager;
 use crate::context::Context;
 use crate::error::{Code, Error, Result};
 use crate::model::escape;
-use crate::restore::{Root, remove_beneath};
+use crate::restore::Root;
 
 /// The plan that a sandbox's own checkpoints belong to.
 pub(super) fn plan_of(plan_id: Option<&PlanId>) -> Result<PlanId> {
@@ -28,15 +31,16 @@ pub(super) fn plan_of(plan_id: Option<&PlanId>) -> Result<PlanId> {
 ///
 /// # Errors
 /// When its files cannot be removed. A baseline that cannot be removed stays, and with it the record, for a later cleanup.
-pub(super) fn remove(at: &mut Locked<'_>, ctx: &Context) -> Result<()> {
+pub(super) fn remove(at: &mut Locked<'_>, ctx: &Context) -> Result<Remains> {
     let record = at.record()?.clone();
     let manager = at.handle().manager().clone();
-    remove_files(&record, ctx)?;
+    let left = remove_files(&record, ctx)?;
     if let Err(error) = forget(&manager, &record, ctx) {
         tracing::warn!(%error, id = %record.id, "the sandbox stays listed until its baseline can be deleted");
-        return Ok(());
+        return Ok(left);
     }
-    at.forget(ctx)
+    at.forget(ctx)?;
+    Ok(left)
 }
 
 /// Deletes what the store holds for a sandbox, save the checkpoints that somebody took in it.
@@ -54,18 +58,19 @@ pub(super) fn forget(manager: &Manager, record: &Record, ctx: &Context) -> Resul
     Ok(())
 }
 
-/// Removes what a sandbox has in its repository, and the directory around it with all that is in it: beneath its descriptor, never
-/// following a link.
-pub(super) fn remove_files(record: &Record, ctx: &Context) -> Result<()> {
+/// Removes what a sandbox has in its repository, its root, and the directory around that: beneath its descriptor, never following a link.
+/// What lies beside the root and is not the sandbox's own stays, and the directory with it; the report names it.
+pub(super) fn remove_files(record: &Record, ctx: &Context) -> Result<Remains> {
+    let mut report = Remains::default();
     if record.strategy == StrategyName::GitWorktree {
-        super::git_worktree::unregister(record, ctx)?;
+        report = super::git_worktree::unregister(record, ctx)?;
     }
-    let Some(holder) = &record.holder else { return Ok(()) };
-    let Some((base, name)) = holder.parent().zip(holder.file_name()) else { return Ok(()) };
-    let failed = |errno: rustix::io::Errno| removal_failed(holder, errno);
+    let Some(holder) = &record.holder else { return Ok(report) };
+    let Some((base, name)) = holder.parent().zip(holder.file_name()) else { return Ok(report) };
+    let failed = |errno: Errno| removal_failed(holder, errno);
     let root = match Root::open(base) {
         Ok(root) => root,
-        Err(error) if error.code() == Code::NotFound => return Ok(()),
+        Err(error) if error.code() == Code::NotFound => return Ok(report),
         Err(error) => return Err(error),
     };
     let name = std::os::unix::ffi::OsStrExt::as_bytes(name);
@@ -76,16 +81,20 @@ pub(super) fn remove_files(record: &Record, ctx: &Context) -> Result<()> {
             if record.mechanism == Some(Mechanism::Btrfs) {
                 super::frozen::remove(record, &dir);
             }
-            remove_beneath(&Root::from_dir(dir, holder.clone())).map_err(failed)?;
-            root.top().rmdir(name).map_err(failed)?;
+            report.paths = remove_own(record, holder, &dir).map_err(failed)?;
+            match root.top().rmdir(name) {
+                Ok(()) => {}
+                // What is there now came meanwhile.
+                Err(Errno::NOTEMPTY | Errno::EXIST) => report.paths = beside(record)?,
+                Err(errno) => return Err(failed(errno)),
+            }
         }
     }
     drop_if_empty(base, record.own_base);
-    Ok(())
+    Ok(report)
 }
 
-fn removal_failed(holder: &Path, errno: rustix::io::Errno) -> Error {
-    use rustix::io::Errno;
+fn removal_failed(holder: &Path, errno: Errno) -> Error {
     if matches!(errno, Errno::BUSY | Errno::XDEV) {
         let path = escape(std::os::unix::ffi::OsStrExt::as_bytes(holder.as_os_str()));
         return Error::new(

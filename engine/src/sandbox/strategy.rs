@@ -1,19 +1,23 @@
 //! What every sandbox can do. A strategy gives the steps that touch files; the order of things is the same for all.
 
 use std::fmt::Debug;
+use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
 use turnback_core::{CheckpointId, Phase, SandboxStatus};
 
+use super::beside::beside;
 use super::commit::{CommitOptions, CommitReport};
 use super::contains::contains;
 use super::git_worktree::GitInfo;
 use super::handle::{Handle, Locked};
+use super::remains::Remains;
 use super::removal;
 use crate::change::Change;
 use crate::checkpoint::CreateRequest;
 use crate::context::Context;
 use crate::error::{Code, Error, Result};
+use crate::model::escape;
 use crate::report::RollbackReport;
 
 /// How many changed paths an error names.
@@ -24,6 +28,8 @@ const NAMED: usize = 10;
 pub struct CleanupReport {
     /// The checkpoint with the work that was unsaved; export it, or roll back to it `into` another directory.
     pub saved_checkpoint_id: Option<CheckpointId>,
+    /// What was left where it is.
+    pub remains: Remains,
 }
 
 /// An isolated directory, or one that only seems to be (`none`).
@@ -158,7 +164,9 @@ pub trait Sandbox: Debug + Send + Sync {
     }
 
     /// Removes the sandbox. With work that is nowhere else it refuses, or with `force` first stores a checkpoint of it, which is
-    /// pinned (S10). A cleanup that was cut short goes on where it was.
+    /// pinned (S10). What lies beside the root is work as well: it is never removed, and the report names it. So are the commits that only a
+    /// worktree knows: they get refs. A cleanup that was cut
+    /// short goes on where it was.
     ///
     /// # Errors
     /// `UNSAVED_WORK`, `ILLEGAL_TRANSITION`, `BUSY`, and those of a checkpoint. When files cannot be removed the sandbox is cleaned
@@ -171,10 +179,12 @@ pub trait Sandbox: Debug + Send + Sync {
         if at.status() != SandboxStatus::CleanedUp {
             at.check(SandboxStatus::CleanedUp)?;
             self.know_baseline(&mut at, ctx)?;
+            let beside = if force { Vec::new() } else { beside(at.record()?)? };
             match self.has_unsaved(&at, ctx) {
-                Ok(false) => {}
+                Ok(false) if beside.is_empty() => {}
+                Ok(false) => return Err(unsaved(&[], &beside)),
                 Ok(true) if force => report.saved_checkpoint_id = save(&at, ctx)?,
-                Ok(true) => return Err(unsaved(&self.compare(&at, ctx)?)),
+                Ok(true) => return Err(unsaved(&self.compare(&at, ctx)?, &beside)),
                 Err(error) if ends_all(error.code()) => return Err(error),
                 // Not known counts as unsaved: nothing is lost.
                 Err(error) if force => {
@@ -182,17 +192,19 @@ pub trait Sandbox: Debug + Send + Sync {
                     report.saved_checkpoint_id = save(&at, ctx)?;
                 }
                 Err(error) => {
+                    let named = named_beside(&beside);
                     return Err(Error::new(
                         Code::UnsavedWork,
-                        "it cannot be told whether the sandbox holds unsaved work",
+                        format!("it cannot be told whether the sandbox holds unsaved work{named}"),
                         "with `force` (--force) a checkpoint of all of it is stored first",
                     )
+                    .with_detail("paths", lines(&beside).join("\n"))
                     .because(error));
                 }
             }
             at.become_(SandboxStatus::CleanedUp)?;
         }
-        removal::remove(&mut at, ctx)?;
+        report.remains = removal::remove(&mut at, ctx)?;
         Ok(report)
     }
 }
@@ -209,18 +221,39 @@ const fn ends_all(code: Code) -> bool {
     matches!(code, Code::Aborted | Code::TimedOut | Code::Busy)
 }
 
-fn unsaved(changes: &[Change]) -> Error {
-    let named: Vec<_> = changes.iter().take(NAMED).map(|change| change.path.to_string()).collect();
+fn lines(paths: &[PathBuf]) -> Vec<String> {
+    paths.iter().take(NAMED).map(|path| escape(path.as_os_str().as_bytes())).collect()
+}
+
+/// What lies beside the root, as it goes on a sentence.
+pub(super) fn named_beside(paths: &[PathBuf]) -> String {
+    match paths.len() {
+        0 => String::new(),
+        n if n > NAMED => {
+            format!("; beside its root lie `{}` and {} more", lines(paths).join("`, `"), n - NAMED)
+        }
+        _ => format!("; beside its root lies `{}`", lines(paths).join("`, `")),
+    }
+}
+
+fn unsaved(changes: &[Change], beside: &[PathBuf]) -> Error {
+    let mut named: Vec<_> = changes.iter().take(NAMED).map(|change| change.path.to_string()).collect();
+    named.extend(lines(beside));
     let found = match changes.len() {
+        0 if !beside.is_empty() => "nothing in it changed since its baseline".to_owned(),
         0 => "files that no checkpoint can read came since its baseline".to_owned(),
         1 => "1 path changed since its baseline".to_owned(),
         n => format!("{n} paths changed since its baseline"),
     };
     Error::new(
         Code::UnsavedWork,
-        format!("the sandbox holds unsaved work: {found}"),
-        "commit it (what a commit held back, or what lost a conflict, needs other options), roll it back, or with `force` (--force) \
-         store a checkpoint of it first",
+        format!("the sandbox holds unsaved work: {found}{}", named_beside(beside)),
+        if beside.is_empty() {
+            "commit it (what a commit held back, or what lost a conflict, needs other options), roll it back, or with `force` (--force) \
+             store a checkpoint of it first"
+        } else {
+            "move away what lies beside it; with `force` (--force) that stays where it is, and a checkpoint of the rest is stored first"
+        },
     )
     .with_detail("changes", changes.len().to_string())
     .with_detail("paths", named.join("\n"))

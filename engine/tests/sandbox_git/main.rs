@@ -19,4 +19,5 @@ mod formats;
 mod ground;
 mod hostile;
 mod killed;
+mod saved;
 mod undo;

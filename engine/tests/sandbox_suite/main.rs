@@ -12,6 +12,7 @@
 mod common;
 
 mod at_the_cap;
+mod beside;
 mod commit;
 mod commit_all;
 mod commit_all_killed;

@@ -1,6 +1,6 @@
 /** What becomes of the work of a command that ran in a sandbox: committed, discarded or kept, and never lost. */
 import type { CheckpointManager } from '../manager.js';
-import type { AnySandbox, CommitOptions, CommitReport } from '../sandbox/index.js';
+import type { AnySandbox, CleanupReport, CommitOptions, CommitReport } from '../sandbox/index.js';
 import type { Change, Long } from '../types.js';
 import type { Given, Tools } from './command.js';
 import { commitLines } from './commit-lines.js';
@@ -10,7 +10,7 @@ import { errorDocument } from './json.js';
 import { changeCounts, changeLines, changeSummary } from './lists.js';
 import { page } from './pager.js';
 import { ask, canAsk } from './question.js';
-import { changedLines, next, savedLines } from './sandboxes.js';
+import { changedLines, next, remainsLines, savedLines } from './sandboxes.js';
 import { sentence } from './sentence.js';
 import { count, printable, printableMessage } from './text.js';
 
@@ -79,9 +79,10 @@ class Work {
     const { output, partial } = this.#tools;
     const changes = await this.#long((limits) => sandbox.changes(limits));
     if (changes.length === 0) {
-      await this.#remove(false);
+      const report = await this.#remove(false);
       output.note('nothing changed; the sandbox is gone');
-      return { outcome: 'unchanged', code: EXIT.done, changes };
+      output.tell(remainsLines(report.remains));
+      return { outcome: 'unchanged', code: EXIT.done, changes, ...report };
     }
     const told = { changes, counts: changeCounts(changes) };
     const forPeople = !output.json && !output.quiet;
@@ -171,14 +172,16 @@ class Work {
     if (!report.committed) return { outcome: 'conflicts', code: EXIT.conflicts, commit: report };
     if (report.heldBack.length > 0) return { outcome: 'committed', code: partial, commit: report };
     this.#tellUndo(report);
+    let removed: CleanupReport;
     try {
-      await this.#remove(false);
+      removed = await this.#remove(false);
     } catch (error) {
       // For example because something that the command left running went on working there.
       output.note(`the sandbox stays: ${printableMessage(sentence(error))}`);
       return { outcome: 'committed', code: partial, commit: report };
     }
-    return { outcome: 'committed', code: EXIT.done, commit: report };
+    output.tell(remainsLines(removed.remains));
+    return { outcome: 'committed', code: EXIT.done, commit: report, ...removed };
   }
 
   #tellUndo({ preApplyCheckpointId }: CommitReport): void {
@@ -188,15 +191,15 @@ class Work {
   }
 
   async #discard(): Promise<End> {
-    const saved = await this.#remove(true);
-    this.#tools.output.tell(['Discarded; the sandbox is gone.', ...savedLines(this.#given, saved)]);
-    return { outcome: 'discarded', code: EXIT.done, ...(saved === undefined ? {} : { savedCheckpointId: saved }) };
+    const report = await this.#remove(true);
+    this.#tools.output.tell(['Discarded; the sandbox is gone.', ...savedLines(this.#given, report)]);
+    return { outcome: 'discarded', code: EXIT.done, ...report };
   }
 
-  async #remove(force: boolean): Promise<string | undefined> {
-    const { savedCheckpointId } = await this.#long((limits) => this.#ran.sandbox.cleanup({ force, ...limits }));
+  async #remove(force: boolean): Promise<CleanupReport> {
+    const report = await this.#long((limits) => this.#ran.sandbox.cleanup({ force, ...limits }));
     this.removed = true;
-    return savedCheckpointId;
+    return report;
   }
 
   async #long<T>(work: (limits: Long) => Promise<T>): Promise<T> {

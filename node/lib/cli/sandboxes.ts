@@ -6,16 +6,18 @@ import { innerOf } from '../sandbox/base.js';
 import {
   type AnySandbox,
   attachSandbox,
+  type CleanupReport,
   CopyOnWriteSandbox,
   GitWorktreeSandbox,
   listSandboxes,
+  type Remains,
 } from '../sandbox/index.js';
 import type { Change } from '../types.js';
 import type { Given, Option } from './command.js';
 import { changeLines, changeSummary } from './lists.js';
 import { paint } from './paint.js';
 import { patchLines } from './patch.js';
-import { count, typed } from './text.js';
+import { count, printable, typed } from './text.js';
 import { milliseconds } from './units.js';
 
 /** What sandbox ids look like: those of copies are made of their place, those in place are numbered. */
@@ -121,12 +123,30 @@ function also({ value }: Given): string {
   return store === undefined ? '' : typed(['--store', store]);
 }
 
-/** How to get back what a sandbox held. */
-export function savedLines(given: Given, savedCheckpointId: string | undefined): string[] {
-  if (savedCheckpointId === undefined) return [];
+/** How to get back what a sandbox held, and what was left of it. */
+export function savedLines(given: Given, { savedCheckpointId, remains }: CleanupReport): string[] {
+  const left = remainsLines(remains);
+  if (savedCheckpointId === undefined) return left;
   return [
     `What it held is in checkpoint ${savedCheckpointId}, which is pinned.`,
     `To get it back: turnback export ${savedCheckpointId} DIR${also(given)}`,
+    ...left,
+  ];
+}
+
+/** What was left of sandboxes that are gone, and what to do with it. */
+export function remainsLines(remains: Remains | undefined): string[] {
+  if (remains === undefined) return [];
+  const { paths, refs, repositories } = remains;
+  const list = (what: string, all: readonly string[]) =>
+    all.length === 0 ? [] : [what, ...all.map((one) => `  ${printable(one)}`)];
+  return [
+    ...list('Left where it is, beside the sandbox:', paths),
+    ...list('Refs that stay, because their commits are nowhere else (`git update-ref -d REF` removes one):', refs),
+    ...list(
+      'Repositories that moved or cannot be read (there, `git worktree prune` and `git branch -D` remove what is left):',
+      repositories,
+    ),
   ];
 }
 

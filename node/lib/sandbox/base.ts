@@ -11,7 +11,7 @@ import type { OpenStore } from '../store.js';
 import type { Change, Long, RollbackReport } from '../types.js';
 import { letGo } from './held.js';
 import { CLEANUP, commitment } from './options.js';
-import { commitReport, mechanism, texts } from './records.js';
+import { cleanupReport, commitReport, mechanism, texts } from './records.js';
 import { Turns } from './turns.js';
 import type { CleanupReport, CommitOptions, CommitReport, Mechanism, Sandbox, Strategy } from './types.js';
 
@@ -180,15 +180,16 @@ export abstract class BaseSandbox implements Sandbox {
   async cleanup(cleanupOptions?: { force?: boolean | undefined } & Long): Promise<CleanupReport> {
     const { force = false, ...given } = options('options', CLEANUP, cleanupOptions);
     const { native, store } = this.#inner;
-    const savedCheckpointId = await this.#inTurn('the cleanup', given, () =>
+    const done = await this.#inTurn('the cleanup', given, () =>
       store.long('the cleanup', 'some files may be gone already: call cleanup() again', given, {
         start: (...control) => native.cleanup(force, ...control),
         writes: 'sandbox',
       }),
     );
     letGo(store, this.id);
-    store.log.info({ sandboxId: this.id, savedCheckpointId }, 'sandbox cleaned up');
-    return Object.freeze(savedCheckpointId === null ? {} : { savedCheckpointId });
+    const report = cleanupReport(done);
+    store.log.info({ sandboxId: this.id, ...report }, 'sandbox cleaned up');
+    return report;
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

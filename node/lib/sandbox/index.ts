@@ -9,6 +9,7 @@ export type {
   CommitReport,
   DamagedSandbox,
   Mechanism,
+  Remains,
   Sandbox,
   SandboxInfo,
   SandboxOptions,

@@ -1,12 +1,21 @@
 /** The addon's answers about sandboxes as the package's frozen objects. */
-import type { NativeAbandonedReport, NativeCommitReport, NativeSandboxInfo, PathText } from '../native.js';
+import type {
+  NativeAbandonedReport,
+  NativeCleanupReport,
+  NativeCommitReport,
+  NativeRemains,
+  NativeSandboxInfo,
+  PathText,
+} from '../native.js';
 import type { SandboxStatus } from '../policy.js';
 import { changes, conflict, list, uncovered } from '../records.js';
 import type {
   AbandonedReport,
+  CleanupReport,
   CommitReport,
   DamagedSandbox,
   Mechanism,
+  Remains,
   SandboxInfo,
   SandboxOwner,
   Strategy,
@@ -61,9 +70,25 @@ export const damaged = (all: readonly NativeSandboxInfo[]): readonly DamagedSand
       Object.freeze({ id, owner: owner as SandboxOwner, reason: problem }),
   );
 
-export function abandonedReport({ removed, kept }: NativeAbandonedReport): AbandonedReport {
+/** Nothing where nothing is left. */
+function remainsOf({ paths, refs, repositories }: NativeRemains): { remains?: Remains } {
+  if (paths.length + refs.length + repositories.length === 0) return {};
+  return {
+    remains: Object.freeze({ paths: texts(paths), refs: Object.freeze(refs), repositories: texts(repositories) }),
+  };
+}
+
+export function cleanupReport({ savedCheckpointId, remains }: NativeCleanupReport): CleanupReport {
+  return Object.freeze({
+    ...(savedCheckpointId === undefined ? {} : { savedCheckpointId }),
+    ...remainsOf(remains),
+  });
+}
+
+export function abandonedReport({ removed, kept, remains }: NativeAbandonedReport): AbandonedReport {
   return Object.freeze({
     removed: Object.freeze(removed),
     kept: list(kept, ({ id, reason }) => Object.freeze({ id, reason })),
+    ...remainsOf(remains),
   });
 }

@@ -93,10 +93,25 @@ export interface CommitReport {
   readonly commit?: string;
 }
 
+/** What stays of sandboxes that are gone, because nothing else holds it (S10). */
+export interface Remains {
+  /** What lies beside a sandbox's root (made there with `../`): no checkpoint holds it, and it was left where it is. */
+  readonly paths: readonly string[];
+  /**
+   * Refs of the resource's repository that lead to commits which no other ref does: the sandbox's branch, and under
+   * `refs/turnback/saved/` what only its worktree's HEAD, log or index knew.
+   */
+  readonly refs: readonly string[];
+  /** Repositories that moved or cannot be read: the sandbox's branch and worktree are still registered there. */
+  readonly repositories: readonly string[];
+}
+
 /** What a cleanup did. */
 export interface CleanupReport {
   /** The pinned checkpoint that holds what was unsaved: `export` it, or roll back to it `into` another directory (S10). */
   readonly savedCheckpointId?: string;
+  /** What was left; not there when nothing was. */
+  readonly remains?: Remains;
 }
 
 /**
@@ -159,7 +174,8 @@ export interface Sandbox extends AsyncDisposable {
    */
   rollback(options?: Long): Promise<RollbackReport>;
   /**
-   * Removes the sandbox. With work that was not committed it refuses, or with `force` first stores a checkpoint of it (S10).
+   * Removes the sandbox. With work that was not committed it refuses, or with `force` first stores a checkpoint of it (S10). What lies
+   * beside the root is work as well, and is never removed.
    *
    * @throws TurnbackError `UNSAVED_WORK` (`details.changes`, the first `details.paths`)
    */
@@ -200,4 +216,6 @@ export interface AbandonedReport {
   readonly removed: readonly string[];
   /** Those that stay, because they hold unsaved work or nobody can tell. */
   readonly kept: readonly { readonly id: string; readonly reason: string }[];
+  /** What was left of those that are gone; not there when nothing was. */
+  readonly remains?: Remains;
 }

@@ -29,6 +29,7 @@ mod refs;
 mod refusal;
 mod registration;
 mod repository;
+mod saved;
 mod seeds;
 mod worktree_index;
 
@@ -40,6 +41,7 @@ use super::handle::{Handle, Locked};
 use super::lease::Lease;
 use super::record::Record;
 use super::registry::Place;
+use super::remains::Remains;
 use super::strategy::Sandbox;
 use crate::change::Change;
 use crate::checkpoint::baseline::BASELINE_LABEL;
@@ -110,9 +112,9 @@ impl Sandbox for GitWorktreeSandbox {
     }
 }
 
-/// Takes back what a sandbox has in its repository.
-pub(super) fn unregister(record: &Record, ctx: &Context) -> Result<()> {
-    Registered::of(record)?.unmake(&record.resource, ctx)
+/// Takes back what a sandbox has in its repository, and names what has to stay.
+pub(super) fn unregister(record: &Record, ctx: &Context) -> Result<Remains> {
+    Registered::of(record)?.unmake(&record.resource, &record.path, ctx)
 }
 
 /// Whether the last commit of a sandbox held anything back.

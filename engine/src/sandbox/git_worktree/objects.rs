@@ -47,7 +47,7 @@ impl Kind {
     }
 
     /// Old versions of git wrote other permissions.
-    fn of(mode: u32) -> Option<Self> {
+    pub(super) fn of(mode: u32) -> Option<Self> {
         Some(match mode {
             0o120_000 => Self::Link,
             0o160_000 => Self::Submodule,
@@ -100,6 +100,11 @@ impl Objects {
             return Err(unsupported(format_args!("the object {oid} is longer than 2 GiB")));
         }
         self.odb.read(oid).map_err(missing)
+    }
+
+    /// Whether there is such an object.
+    pub(super) fn has(&self, oid: Oid) -> bool {
+        self.odb.exists(oid)
     }
 
     /// The bytes of a file or the target of a link.

@@ -18,6 +18,7 @@ use crate::error::{Code, Error, Result};
 use crate::model::RelPath;
 use crate::restore::{Root, remove_beneath};
 use crate::sandbox::record::Record;
+use crate::sandbox::remains::Remains;
 
 /// What the record of a sandbox says of its repository.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -152,18 +153,35 @@ impl Registered {
         }
     }
 
-    /// Takes registration and branch back; a branch with commits that are nowhere else stays (input 96). May be called again.
-    pub(super) fn unmake(&self, resource: &Path, ctx: &Context) -> Result<()> {
+    /// Takes registration and branch back. What leads to commits that are nowhere else stays, and is named (input 96). May be called
+    /// again.
+    pub(super) fn unmake(&self, resource: &Path, worktree: &Path, ctx: &Context) -> Result<Remains> {
+        // Nothing is taken away of which it cannot be told whether it is elsewhere.
+        let elsewhere = || Remains { repositories: vec![self.common.clone()], ..Remains::default() };
         let common = match Root::open(&self.common) {
-            Err(error) if matches!(error.code(), Code::NotFound | Code::NotADirectory) => return Ok(()),
+            Err(error) if matches!(error.code(), Code::NotFound | Code::NotADirectory) => {
+                return Ok(elsewhere());
+            }
             other => other?,
         };
         if identity_of(common.top())? != self.identity {
             tracing::info!("another repository lies where the sandbox's was; nothing in it is touched");
-            return Ok(());
+            return Ok(elsewhere());
         }
+        let repository = match Repository::open(resource) {
+            Ok(repository) if repository.common.path() == self.common => repository,
+            Ok(_) => return Ok(elsewhere()),
+            Err(error) => {
+                tracing::warn!(%error, branch = self.branch, "the sandbox's branch stays: the repository cannot be read");
+                return Ok(elsewhere());
+            }
+        };
+        let mut refs = self.save(&repository, worktree, ctx)?;
         self.remove_registration(&common)?;
-        self.remove_branch(&common, resource, ctx)
+        if !self.remove_branch(&repository, ctx)? {
+            refs.push(self.branch.clone());
+        }
+        Ok(Remains { refs, ..Remains::default() })
     }
 
     fn remove_registration(&self, common: &Root) -> Result<()> {
@@ -186,33 +204,26 @@ impl Registered {
         }
     }
 
-    fn remove_branch(&self, common: &Root, resource: &Path, ctx: &Context) -> Result<()> {
+    /// Whether the branch is gone: it stays when its commits are nowhere else.
+    fn remove_branch(&self, repository: &Repository, ctx: &Context) -> Result<bool> {
         let (parent, last) = self.branch.rsplit_once('/').unwrap_or(("refs/heads", &self.branch));
-        let repository = match Repository::open(resource) {
-            Ok(repository) if repository.common.path() == self.common => repository,
-            Ok(_) => return Ok(()),
-            Err(error) => {
-                tracing::warn!(%error, branch = self.branch, "the sandbox's branch stays: the repository cannot be read");
-                return Ok(());
-            }
-        };
         repository.clear_ref_lock(&self.branch, &self.name);
         let Some(tip) = repository.resolve(&self.branch)? else {
             repository.prune_dirs("", &self.branch);
-            return Ok(());
+            return Ok(true);
         };
-        if !self.is_elsewhere(&repository, tip, ctx)? {
+        if !self.is_elsewhere(repository, tip, ctx)? {
             tracing::info!(branch = self.branch, "the sandbox's branch stays: its commits are nowhere else");
-            return Ok(());
+            return Ok(false);
         }
         let why = Reflog { author: super::identity::NEUTRAL, message: "", sync: true, owner: &self.name };
         repository.move_branch(&self.branch, Some(tip), None, &why)?;
-        if let Ok(Some(dir)) = files::dir_at(common.top(), format!("logs/{parent}").as_bytes()) {
+        if let Ok(Some(dir)) = files::dir_at(repository.common.top(), format!("logs/{parent}").as_bytes()) {
             files::discard(&dir, last.as_bytes());
         }
         repository.prune_dirs("", &self.branch);
         repository.prune_dirs("logs/", &self.branch);
-        Ok(())
+        Ok(true)
     }
 
     /// Whether another ref leads to a commit. What cannot be told counts as no.

@@ -1,8 +1,8 @@
-import { cleanupAbandoned } from '../../../sandbox/index.js';
+import { type CleanupReport, cleanupAbandoned } from '../../../sandbox/index.js';
 import type { Command, Given, Tools } from '../../command.js';
 import { EXIT, UsageError } from '../../exit.js';
 import { errorDocument } from '../../json.js';
-import { next, sandboxOf, savedLines } from '../../sandboxes.js';
+import { next, remainsLines, sandboxOf, savedLines } from '../../sandboxes.js';
 import { sentence } from '../../sentence.js';
 import { count, printable, printableMessage } from '../../text.js';
 
@@ -18,7 +18,7 @@ export const cleanup: Command = {
   },
   about: [
     'Removes the directory of each sandbox and what the store knows of it. One with work that was not committed is refused unless --force',
-    'is given. All are tried; the exit code is 1 when one of them could not be removed.',
+    'is given. What lies beside that directory, made with `../`, is work as well, and is never removed. All are tried; the exit code is 1 when one of them could not be removed.',
   ],
   examples: ['turnback sandbox cleanup 3f2a9c', 'turnback sandbox cleanup --abandoned'],
   async run(given, tools) {
@@ -36,7 +36,7 @@ async function named(given: Given, { store, output, signal }: Tools): Promise<nu
   const sandboxes = [];
   // All of them are looked for before anything is done with one.
   for (const id of new Set(given.args)) sandboxes.push(await sandboxOf(manager, id));
-  const removed: { id: string; savedCheckpointId?: string }[] = [];
+  const removed: ({ id: string } & CleanupReport)[] = [];
   const failed: { id: string; error: unknown }[] = [];
   const force = given.has('force');
   for (const sandbox of new Map(sandboxes.map((one) => [one.id, one])).values()) {
@@ -55,7 +55,7 @@ async function named(given: Given, { store, output, signal }: Tools): Promise<nu
   }
   output.answer(
     { removed, failed: failed.map(({ id, error }) => ({ id, ...errorDocument(error) })) },
-    () => removed.flatMap(({ id, savedCheckpointId }) => [`Removed ${id}.`, ...savedLines(given, savedCheckpointId)]),
+    () => removed.flatMap((one) => [`Removed ${one.id}.`, ...savedLines(given, one)]),
     () => removed.flatMap(({ savedCheckpointId }) => savedCheckpointId ?? []),
   );
   return first === undefined ? EXIT.done : EXIT.failed;
@@ -71,6 +71,7 @@ async function abandoned(given: Given, { store, output, signal, partial }: Tools
     () => [
       `${removed.length === 0 ? 'No sandbox was' : count(removed.length, 'sandbox was', 'sandboxes were')} removed.`,
       ...removed.map((id) => `  ${id}`),
+      ...remainsLines(report.remains),
       ...(kept.length === 0 ? [] : [`Kept although nobody keeps them, ${count(kept.length, 'sandbox', 'sandboxes')}:`]),
       ...kept.map(({ id, reason }) => `  ${id}  (${printable(reason)})`),
       ...(kept.length === 0 ? [] : [`To see what one holds: ${next(given, 'changes ID')}`]),
