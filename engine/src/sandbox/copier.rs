@@ -10,6 +10,7 @@ use std::time::Duration;
 
 use rustix::io::Errno;
 
+use super::git_worktree::{check_file, check_link, may_lead};
 use super::names::Mechanism;
 use super::record::CopiedRecord;
 use crate::error::{Code, Error};
@@ -189,6 +190,7 @@ impl MirrorDirectory for CopyDirectory<'_> {
         Ok(Box::new(CopyFile {
             copier: self.copier,
             dir: &self.dir,
+            leads: may_lead(&self.path, name).then(|| self.path.clone()),
             name: name.into(),
             fd,
             end: AtomicU64::new(0),
@@ -201,6 +203,7 @@ impl MirrorDirectory for CopyDirectory<'_> {
 
     fn symlink(&self, name: &CStr, target: &[u8], want: &Meta) -> Result<Made, MirrorError> {
         let name = name.to_bytes();
+        check_link(&self.path, name, target).map_err(MirrorError::Fatal)?;
         self.dir.symlink(target, name)?;
         let refused = settle_link(&self.dir, name, want)?;
         if self.copier.leads_back(target) {
@@ -234,6 +237,8 @@ struct CopyFile<'a> {
     copier: &'a Copier,
     dir: &'a Dir,
     name: Box<[u8]>,
+    /// The directory of a file that may lead git elsewhere.
+    leads: Option<RelPath>,
     fd: OwnedFd,
     /// Where the written bytes end.
     end: AtomicU64,
@@ -294,6 +299,9 @@ impl MirrorFile for CopyFile<'_> {
             // It ends with a hole, or was cut off while it was read.
             check_length(size)?;
             sys::retry(|| rustix::fs::ftruncate(&self.fd, size))?;
+        }
+        if let Some(directory) = &self.leads {
+            check_file(&self.copier.root, directory, &self.name).map_err(MirrorError::Fatal)?;
         }
         let refused = settle_new(self.fd.as_fd(), want, wanted(xattrs))?;
         let made = made(self.fd.as_fd(), want, refused)?;

@@ -10,6 +10,7 @@ use super::carried;
 use super::commit::{CommitOptions, CommitReport};
 use super::copier::Copier;
 use super::frozen;
+use super::git_worktree::check_resource;
 use super::handle::{Handle, Locked};
 use super::lease::Lease;
 use super::locations::{self, Chosen};
@@ -45,6 +46,7 @@ impl CopyOnWriteSandbox {
         ctx: &Context,
     ) -> Result<Self> {
         let resource = manager.check_resource(&options.resource)?;
+        check_resource(&resource)?;
         let store = manager.store_path();
         if manager.is_ephemeral()? {
             super::ephemeral::sweep(store);

@@ -19,5 +19,6 @@ mod formats;
 mod ground;
 mod hostile;
 mod killed;
+mod leads_out;
 mod saved;
 mod undo;

@@ -27,7 +27,7 @@ fn a_detached_commit_and_one_that_was_reset() {
     write(&path, "a.txt", "other");
     git(&["commit", "-qam", "reset"]);
     git(&["reset", "-q", "--hard", "HEAD~1"]);
-    let remains = sandbox.cleanup(false, &ctx()).unwrap().remains;
+    let remains = sandbox.cleanup(true, &ctx()).unwrap().remains;
     assert!(remains.paths.is_empty() && remains.repositories.is_empty());
     let mut subjects = saved(&ground, &remains.refs);
     subjects.sort();

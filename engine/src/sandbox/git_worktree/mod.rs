@@ -17,6 +17,7 @@ mod identity;
 mod ignored;
 mod index;
 mod info;
+mod leads_out;
 mod local;
 mod local_changes;
 mod lock;
@@ -50,6 +51,7 @@ use crate::context::Context;
 use crate::error::Result;
 use crate::report::RollbackReport;
 pub use info::GitInfo;
+pub(super) use leads_out::{check_file, check_link, check_resource, may_lead};
 use registration::Registered;
 
 /// A worktree outside the repository, on a branch of its own.
