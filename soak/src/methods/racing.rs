@@ -34,8 +34,8 @@ pub fn run(_: &Path, budget: Budget) -> Result<Outcome> {
 const BLOCKS: usize = 16;
 const BLOCK: usize = 4096;
 
-/// A writer renews a file block by block: at each moment the first blocks have one value and the others the value before. Anything
-/// else was never there.
+/// A writer renews a file block by block: at each moment the first bytes have one value and the others the value before. Anything else
+/// was never there.
 fn torn(directory: &Path, budget: Budget) -> Result<Outcome> {
     let mut out = Outcome::default();
     let scene = Scene::new(directory)?;
@@ -107,9 +107,8 @@ fn torn(directory: &Path, budget: Budget) -> Result<Outcome> {
 fn was_there(bytes: &[u8]) -> bool {
     let first = bytes.first().copied().unwrap_or_default();
     let boundary = bytes.iter().position(|b| *b != first).unwrap_or(bytes.len());
-    bytes.len() == BLOCKS * BLOCK
-        && boundary.is_multiple_of(BLOCK)
-        && bytes[boundary..].iter().all(|b| *b == first.wrapping_sub(1))
+    // The boundary may lie inside a block: a write that is under way is seen as far as it came (docs/shortcomings.md).
+    bytes.len() == BLOCKS * BLOCK && bytes[boundary..].iter().all(|b| *b == first.wrapping_sub(1))
 }
 
 /// Deadlines at every moment of a checkpoint: what timed out is never published, neither then nor later.
