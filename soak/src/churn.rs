@@ -221,7 +221,7 @@ impl Worker<'_> {
     }
 
     fn prune(&mut self) -> Result<()> {
-        let request = PruneRequest { keep_last: Some(LAST), ..PruneRequest::default() };
+        let request = PruneRequest { keep_last: Some(LAST), all: true, ..PruneRequest::default() };
         let result = self.manager.prune(request, &Context::default());
         if let Some(report) = self.settled(result, &[], "pruning")? {
             self.counts.pruned += report.deleted.len() as u64;

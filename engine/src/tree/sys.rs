@@ -77,10 +77,21 @@ pub fn has_openat2() -> bool {
     OPENAT2.load(Ordering::Relaxed) == HAS_OPENAT2
 }
 
+/// How often a child is opened before it is taken for a mount. What is renamed out of the directory between its lookup and the last look
+/// whether it lies beneath gives `EXDEV` as well (`complete_walk` in `fs/namei.c` of Linux): the next attempt tells the truth.
+const MOVED: usize = 8;
+
 fn open_child(parent: BorrowedFd<'_>, name: &CStr, flags: OFlags) -> Result<OwnedFd, Errno> {
     if has_openat2() {
         let resolve = ResolveFlags::BENEATH | ResolveFlags::NO_SYMLINKS | ResolveFlags::NO_XDEV;
-        return rustix::fs::openat2(parent, name, flags, Mode::empty(), resolve);
+        let mut opened = Err(Errno::XDEV);
+        for _ in 0..MOVED {
+            opened = rustix::fs::openat2(parent, name, flags, Mode::empty(), resolve);
+            if !matches!(opened, Err(Errno::XDEV)) {
+                break;
+            }
+        }
+        return opened;
     }
     let fd = rustix::fs::openat(parent, name, flags, Mode::empty())?;
     if mount_id(fd.as_fd())? != mount_id(parent)? {

@@ -117,7 +117,7 @@ fn perform(task: &Task) -> Result<(String, u8)> {
             })
         }
         "prune" => {
-            let request = PruneRequest { keep_last: Some(1), ..PruneRequest::default() };
+            let request = PruneRequest { keep_last: Some(1), all: true, ..PruneRequest::default() };
             manager.prune(request, &ctx).map(|_| "done".to_owned())
         }
         "recover" => manager.recover(&task.workspace, &ctx).map(|report| match report {

@@ -63,7 +63,7 @@ impl Dir {
                 loop {
                     match rustix::fs::openat2(self.fd(), path, flags, Mode::empty(), resolve) {
                         Err(Errno::INTR) => {}
-                        Err(Errno::AGAIN) if races < RACES => races += 1,
+                        Err(Errno::AGAIN | Errno::XDEV) if races < RACES => races += 1,
                         other => return other,
                     }
                 }

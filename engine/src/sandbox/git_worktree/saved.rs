@@ -157,11 +157,14 @@ impl Repository {
         let mut seen = HashSet::new();
         self.see(tips, since, &mut seen, ctx)?;
         let mut tops = Vec::new();
-        // The youngest first: none comes from an older one.
+        // The youngest first: none comes from an older one, but of two of the same second the first may come from the second.
         for (_, oid) in left.into_iter().rev() {
             if !seen.contains(&oid) {
+                let mut own = HashSet::new();
+                self.see(&[oid], since, &mut own, ctx)?;
+                tops.retain(|top| !own.contains(top));
                 tops.push(oid);
-                self.see(&[oid], since, &mut seen, ctx)?;
+                seen.extend(own);
             }
         }
         Ok(tops)

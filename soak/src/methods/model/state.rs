@@ -288,7 +288,7 @@ impl Model {
         let older = last.map_or(0, |last| self.known.len().saturating_sub(last));
         let gone: Vec<CheckpointId> =
             self.known.iter().take(older).filter(|known| !known.pinned).map(|known| known.id).collect();
-        let request = PruneRequest { keep_last: last, ..PruneRequest::default() };
+        let request = PruneRequest { keep_last: last, all: true, ..PruneRequest::default() };
         let dry = self.manager.prune(PruneRequest { dry_run: true, ..request }, &Context::default())?;
         ensure!(dry.deleted == gone, "a prune would remove {:?}, and should {gone:?}", dry.deleted);
         self.list_is_right()?;
