@@ -65,6 +65,8 @@ describe('revert', () => {
     expect(picture(workspace)).toEqual(before);
     expect(run('revert', from, to, '--allow-partial').code).toBe(4);
     expect(run('revert', from, to, '--dry-run').code).toBe(4);
+    const unsafe = run('revert', from, to, '--no-safety');
+    expect(unsafe, 'the ways on can be undone, as it says').toMatchObject({ code: 4, stdout: refused.stdout });
     const asJson = run('revert', from, to, '--json');
     expect(asJson.code).toBe(4);
     expect(JSON.parse(asJson.stdout)).toMatchObject({

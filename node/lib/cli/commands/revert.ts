@@ -75,11 +75,11 @@ export const revert: Command = {
       })
       .finally(progress.end);
     const place = printable(before.workspace);
+    // Not `--no-safety`: what is advised here can be undone (C8).
     const also = typed([
       ...paths.flatMap((path) => ['--path', path]),
       ...(git === undefined ? [] : ['--git', git]),
       ...(has('allow-replaced-root') ? ['--allow-replaced-root'] : []),
-      ...(has('no-safety') ? ['--no-safety'] : []),
       ...(value('store') === undefined ? [] : ['--store', value('store') ?? '']),
     ]);
     output.answer(
