@@ -29,7 +29,8 @@ export interface Terminal {
 
 /** Runs the command line at a terminal. */
 export function atTerminal(args: string[], options: { cwd: string; env: Record<string, string> }): Terminal {
-  const { TURNBACK_STORE: _store, NO_COLOR: _colour, PAGER: _pager, LESS: _less, ...rest } = process.env;
+  // Where `CI` is set, Node takes no terminal for one with colours.
+  const { TURNBACK_STORE: _store, NO_COLOR: _colour, CI: _ci, PAGER: _pager, LESS: _less, ...rest } = process.env;
   const line = ['exec', process.execPath, BIN, ...args].map((word, at) => (at === 0 ? word : quoted(word))).join(' ');
   const child = spawn('script', ['-qefc', line, '/dev/null'], {
     cwd: options.cwd,

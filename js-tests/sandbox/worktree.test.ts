@@ -37,7 +37,9 @@ it('S8: merge: branch touches nothing but its own branch', async () => {
   expect(report.commit).toBe(git(resource, 'rev-parse', sandbox.branch));
   expect({ main: git(resource, 'rev-parse', 'main'), files: text(resource, 'a.txt') }).toEqual(before);
   expect(git(resource, 'show', `${sandbox.branch}:a.txt`)).toBe('changed');
-  expect(await sandbox.cleanup()).toEqual({});
+  // The branch is the user's from here on, and is named (S9).
+  const remains = { paths: [], refs: [`refs/heads/${sandbox.branch}`], repositories: [] };
+  expect(await sandbox.cleanup()).toEqual({ remains });
 });
 
 it('S7: a conflict lists the paths and leaves the repository as it was', async () => {

@@ -111,20 +111,20 @@ export interface NativeCheckpointUsage {
   freedByDeleteBytes: number
 }
 
-/** What a comment says. */
-export interface NativeComment {
-  /** Who made the checkpoint. */
-  prefix: string
-  /** The turn that it was made for. */
-  turnId: string
-}
-
 /** What a cleanup did. */
 export interface NativeCleanupReport {
   /** The checkpoint that holds what was unsaved. */
   savedCheckpointId?: string
   /** What was left. */
   remains: NativeRemains
+}
+
+/** What a comment says. */
+export interface NativeComment {
+  /** Who made the checkpoint. */
+  prefix: string
+  /** The turn that it was made for. */
+  turnId: string
 }
 
 /** What a commit did. */
