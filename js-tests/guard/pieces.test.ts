@@ -74,13 +74,6 @@ describe.each(PACKAGES)('%s', (name, turnback) => {
       expect(turnback.isTurnbackError(error)).toBe(true);
       expect(error).toMatchObject({ code: 'INVALID_ARGUMENT' });
     });
-
-    it("refuses 'unless_read_only' and says why (G14 is not there yet)", () => {
-      expect(thrownBy(() => turnback.createGuard({ when: 'unless_read_only' }))).toMatchObject({
-        code: 'INVALID_ARGUMENT',
-        message: expect.stringMatching(/no proof that a command only reads.*'always'/),
-      });
-    });
   });
 
   describe('turnIdOf (G11)', () => {

@@ -22,12 +22,12 @@ const OPEN = `import { CheckpointManager, isTurnbackError } from 'turnback';
   try { await CheckpointManager.open({ store: 'ephemeral' }); console.log('opened'); }
   catch (error) { console.log(JSON.stringify({ ours: isTurnbackError(error), code: error.code, message: error.message })); }`;
 
-const POLICY = `import { shouldCheckpoint, checkpointComment, parseCheckpointComment, resolveFlag, allowedTransitions, isLegalTransition } from 'turnback';
+const POLICY = `import { shouldCheckpoint, checkpointComment, parseCheckpointComment, resolveFlag, allowedTransitions, isLegalTransition, judgeCommand, isReadOnly } from 'turnback';
   let refused; try { checkpointComment(''); } catch (error) { refused = error.code + ' ' + error.message; }
   console.log(JSON.stringify([
     shouldCheckpoint({ flagEnabled: true, turnId: 'a', lastCheckpointTurnId: null }), checkpointComment('a b'),
     parseCheckpointComment('turnback-pre-agent-a%20b'), resolveFlag({ NODE_ENV: 'production' }), allowedTransitions('PENDING'),
-    isLegalTransition('PENDING', 'ACTIVE'), refused]));`;
+    isLegalTransition('PENDING', 'ACTIVE'), judgeCommand('ls; rm x'), isReadOnly('ls -la | wc -l'), refused]));`;
 
 describe('W9: importing', () => {
   it('starts no thread and loads no native code; using the policy functions starts no thread either', () => {

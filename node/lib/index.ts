@@ -62,6 +62,7 @@ export {
   type SandboxStatus,
   shouldCheckpoint,
 } from './policy.js';
+export { type CommandJudgement, isReadOnly, judgeCommand } from './read-only.js';
 export {
   type AbandonedReport,
   type AnySandbox,

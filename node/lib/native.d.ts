@@ -754,3 +754,6 @@ export declare function textDiff(before: Uint8Array, after: Uint8Array): Promise
 
 /** The version that this addon was built as. */
 export declare function version(): string
+
+/** Why a command is not proven to only read, as a sentence without a full stop; `null` when it is proven. */
+export declare function whyNotReadOnly(command: string): string | null

@@ -15,6 +15,7 @@ pub mod path;
 pub mod policy;
 pub mod probe;
 pub mod prune;
+pub mod read_only;
 pub mod recovery;
 pub mod request;
 pub mod revert;

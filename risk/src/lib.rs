@@ -10,6 +10,7 @@
 
 mod argument;
 mod git;
+mod nested;
 mod screen;
 mod script;
 mod table;

@@ -86,6 +86,7 @@ pub(crate) fn screen(command: &str) -> Result<(), Why> {
                 }
                 ')' => depth = depth.saturating_sub(1),
                 '$' => dollar(&chars, at, false)?,
+                '#' if begins_line(&chars, at) => at += comment(&chars, at)?,
                 _ => bare(c, before, next)?,
             },
         }
@@ -113,6 +114,25 @@ fn subshell(before: Option<char>, next: Option<char>) -> Result<(), Why> {
     match before {
         None | Some(' ' | '\t' | '\n' | ';' | '|' | '&') => Ok(()),
         _ => written("parentheses inside a word"),
+    }
+}
+
+/// Whether only blanks stand before it on its line.
+fn begins_line(chars: &[char], at: usize) -> bool {
+    let before = chars.get(..at).unwrap_or_default();
+    before.iter().rev().take_while(|c| **c != '\n').all(|c| matches!(c, ' ' | '\t'))
+}
+
+/// How many characters a comment of a line of its own has behind its `#`. An interactive zsh knows no comments: there it is a program called `#`,
+/// which is not found, so that it may hold nothing but words.
+fn comment(chars: &[char], at: usize) -> Result<usize, Why> {
+    let text = chars.get(at + 1..).unwrap_or_default();
+    let length = text.iter().take_while(|c| **c != '\n').count();
+    let plain = |c: &char| c.is_ascii_alphanumeric() || " \t.,:/_-+@%".contains(*c);
+    if text.iter().take(length).all(plain) {
+        Ok(length)
+    } else {
+        written("a comment with more than plain words")
     }
 }
 

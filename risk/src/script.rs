@@ -1,6 +1,7 @@
 //! Programs whose arguments are a language: only the part of it that reads is harmless.
 
 use crate::argument::begins_operand;
+use crate::nested;
 use crate::word::Word;
 
 type Judged<'a> = Result<(), &'a Word>;
@@ -23,7 +24,7 @@ fn operand(word: &Word) -> bool {
     }
 }
 
-/// Primaries of `find` that look and print. `-delete`, `-exec`, `-ok`, `-fprint` and their kin are not among them, nor is
+/// Primaries of `find` that look and print. `-delete`, `-execdir`, `-ok`, `-fprint` and their kin are not among them, nor is
 /// `-files0-from`, which reads starting points that nobody has seen.
 const FIND: &str = " -H -L -P -E -x -a -and -o -or -not -name -iname -path -ipath -wholename -iwholename -lname -ilname -regex \
      -iregex -regextype -type -xtype -maxdepth -mindepth -depth -d -size -empty -mtime -mmin -atime -amin -ctime -cmin -newer -anewer \
@@ -34,13 +35,22 @@ const FIND: &str = " -H -L -P -E -x -a -and -o -or -not -name -iname -path -ipat
 /// `find`: each word that looks like a part of the expression must be a harmless one, as a value too. A pattern without quotes may
 /// become a file's name, and a file may be called `-delete`.
 pub(crate) fn find(words: &[Word]) -> Judged<'_> {
-    each(words, |word| match word {
-        Word::Literal(text) if is_option(text) => {
-            let number = text.chars().nth(1).is_some_and(|c| c.is_ascii_digit());
-            number || (!text.contains(' ') && FIND.contains(&format!(" {text} ")))
-        }
-        word => operand(word),
-    })
+    let mut rest = words;
+    while let Some((word, behind)) = rest.split_first() {
+        rest = match word {
+            Word::Literal(text) if text == "-exec" => nested::exec(behind).ok_or(word)?,
+            Word::Literal(text) if is_option(text) => {
+                let number = text.chars().nth(1).is_some_and(|c| c.is_ascii_digit());
+                if !number && (text.contains(' ') || !FIND.contains(&format!(" {text} "))) {
+                    return Err(word);
+                }
+                behind
+            }
+            word if operand(word) => behind,
+            word => return Err(word),
+        };
+    }
+    Ok(())
 }
 
 /// `sed` that prints: never `-i`, `-f`, and no command but those of [`sed_script`].

@@ -3,6 +3,7 @@
 //! An entry must hold for GNU, BSD and busybox: the strictest of them decides.
 
 use crate::argument::{Operands, Options, Program, Reads};
+use crate::nested;
 use crate::script;
 
 /// Assignments before a command that change nothing but the language of its output.
@@ -133,6 +134,7 @@ const PROGRAMS: &[Program] = &[
     // Searching.
     always(&["grep", "egrep", "fgrep"]),
     scripted(&["find"], script::find),
+    scripted(&["xargs"], nested::xargs),
     // --pre and --hostname-bin run programs, -z runs decompressors.
     with(
         &["rg"],
@@ -336,6 +338,19 @@ const PROGRAMS: &[Program] = &[
     Program { names: &["bash", "gcc", "g++", "clang", "make", "cmake", "docker", "tar"], reads: VERSION },
     Program { names: &["git"], reads: Reads::Git },
 ];
+
+/// Where the usual programs lie: a name that is written out so is the same program.
+const USUAL_DIRECTORIES: [&str; 2] = ["/bin/", "/usr/bin/"];
+
+/// The name of a program without the directory, where that is one of the usual ones.
+pub(crate) fn usual(name: &str) -> &str {
+    USUAL_DIRECTORIES.iter().find_map(|directory| name.strip_prefix(directory)).unwrap_or(name)
+}
+
+/// Whether a program is one that reads whatever its arguments are.
+pub(crate) fn reads_always(name: &str) -> bool {
+    find(name).is_some_and(|program| matches!(program.reads, Reads::Always))
+}
 
 /// The row of a program.
 pub(crate) fn find(name: &str) -> Option<&'static Program> {

@@ -11,8 +11,9 @@ use crate::table;
 use crate::why::{Why, shown};
 use crate::word::Word;
 
-/// Where the usual programs lie: a name that is written out so is the same program.
-const USUAL_DIRECTORIES: [&str; 2] = ["/bin/", "/usr/bin/"];
+/// What a loop may set: names that mean nothing to any shell or program. `for PATH in …` sets what the commands after it mean; in zsh
+/// `for path in …` does as well.
+const LOOP_VARIABLES: [&str; 6] = ["f", "file", "i", "d", "dir", "x"];
 
 /// Judges a command that [`screen`](crate::screen::screen) let through.
 pub(crate) fn program(command: &str) -> Result<(), Why> {
@@ -75,8 +76,16 @@ fn compound(compound: &CompoundCommand) -> Result<(), Why> {
             })
         }
         CompoundCommand::Arithmetic(_) | CompoundCommand::ArithmeticForClause(_) => construct("arithmetic"),
-        // `for PATH in …` sets what the commands after it mean; in zsh `for path in …` does as well.
-        CompoundCommand::ForClause(_) => construct("a for loop"),
+        CompoundCommand::ForClause(clause) => {
+            if !LOOP_VARIABLES.contains(&clause.variable_name.as_str()) {
+                return construct("a loop over a variable that may mean something");
+            }
+            let values = clause.values.iter().flatten().map(|word| Word::read(&word.value));
+            if values.into_iter().any(|value| is_brace(&value)) {
+                return construct("a brace by itself");
+            }
+            list(&clause.body.list)
+        }
         CompoundCommand::CaseClause(_) => construct("a case"),
         CompoundCommand::WhileClause(_) | CompoundCommand::UntilClause(_) => construct("a loop"),
         CompoundCommand::Coprocess(_) => construct("a command in the background"),
@@ -105,16 +114,19 @@ fn simple(simple: &SimpleCommand) -> Result<(), Why> {
             Item::ProcessSubstitution(..) => return construct("a process substitution"),
         }
     }
-    // A closing brace ends a group in one shell and is an argument in another.
-    if words.iter().any(|word| matches!(word.literal(), Some("}" | "{"))) {
+    if words.iter().any(is_brace) {
         return construct("a brace by itself");
     }
     let Word::Literal(name) = Word::read(&name.value) else { return Err(Why::UnknownName) };
-    let known = USUAL_DIRECTORIES.iter().find_map(|directory| name.strip_prefix(directory)).unwrap_or(&name);
-    match table::find(known) {
+    match table::find(table::usual(&name)) {
         Some(program) => program.judge(&words),
         None => Err(Why::Program { program: shown(&name) }),
     }
+}
+
+/// A closing brace ends a group in one shell and is an argument in another.
+fn is_brace(word: &Word) -> bool {
+    matches!(word.literal(), Some("}" | "{"))
 }
 
 fn redirect(redirect: &IoRedirect) -> Result<(), Why> {

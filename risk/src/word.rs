@@ -61,6 +61,8 @@ impl Word {
                     }
                     varies = true;
                 }
+                // What stands for a path in `find -exec` and `xargs -I{}`: nothing to expand.
+                (None, '{') if empty_braces(raw) => literal(c),
                 (None, '*' | '?' | '[' | '{') => expands = true,
                 (_, c) => literal(c),
             }
@@ -80,6 +82,11 @@ impl Word {
             _ => None,
         }
     }
+}
+
+/// Whether the only braces of a word are `{}`. With a comma or two dots shells disagree.
+fn empty_braces(raw: &str) -> bool {
+    raw.contains("{}") && raw.matches(['{', '}']).count() == 2 && !raw.contains(',') && !raw.contains("..")
 }
 
 fn is_variable(next: Option<&char>) -> bool {

@@ -4,7 +4,7 @@ use proptest::prelude::*;
 use turnback_risk::is_read_only;
 
 /// Pieces of shell, so that random commands get past the first character.
-const PIECES: [&str; 60] = [
+const PIECES: [&str; 65] = [
     "ls",
     "cat",
     "rm",
@@ -14,6 +14,11 @@ const PIECES: [&str; 60] = [
     "sed",
     "awk",
     "test",
+    "xargs",
+    "-exec",
+    "{}",
+    "\\;",
+    "+",
     "[",
     "]",
     "[[",
@@ -84,6 +89,17 @@ proptest! {
     fn g14_pieces_of_shell_never_panic(pieces in prop::collection::vec(0..PIECES.len(), 0..40), spaced in any::<bool>()) {
         let words: Vec<&str> = pieces.iter().filter_map(|i| PIECES.get(*i).copied()).collect();
         let _ = is_read_only(&words.join(if spaced { " " } else { "" }));
+    }
+
+    /// Whatever stands before or behind it, a line that removes something is never covered up: not as a quote, not as a comment.
+    #[test]
+    fn g14_nothing_hides_a_line_that_removes(pieces in prop::collection::vec(0..PIECES.len(), 0..20), text in "[ -~\n]{0,40}") {
+        let words: Vec<&str> = pieces.iter().filter_map(|i| PIECES.get(*i).copied()).collect();
+        for other in [words.join(" "), text.clone(), format!("# {text}"), format!("ls '{text}'")] {
+            for made in [format!("{other}\nrm x"), format!("rm x\n{other}")] {
+                prop_assert!(!is_read_only(&made).is_read_only(), "{made}");
+            }
+        }
     }
 
     /// A program's name made of random letters is in no table, wherever it stands and whatever stands around it.

@@ -1,4 +1,4 @@
-//! `cargo xtask wasm`: builds the crate `turnback-wasm` for wasm32 and writes `wasm/pkg/`.
+//! `cargo xtask wasm`: builds the crates of the package `turnback-policy` for wasm32 and writes `wasm/pkg/`.
 //!
 //! Nothing is redone when nothing changed: cargo knows about the module, and only files that differ are written.
 
@@ -15,8 +15,24 @@ use pico_args::Arguments;
 
 use crate::steps::{run as run_step, say};
 
-/// The crate that is built.
-const CRATE: &str = "turnback-wasm";
+/// A module of the package.
+struct Module {
+    /// The crate that it is built from.
+    crate_name: &'static str,
+    /// The compiled file.
+    file: &'static str,
+    /// How its files in `wasm/pkg/` begin.
+    name: &'static str,
+}
+
+/// The package's modules. Each is loaded by itself: who needs only the first one never downloads the second.
+const MODULES: [Module; 2] = [
+    Module { crate_name: "turnback-wasm", file: "turnback_wasm.wasm", name: "policy" },
+    Module { crate_name: "turnback-read-only-wasm", file: "turnback_read_only_wasm.wasm", name: "read_only" },
+];
+
+/// The crate in whose folder the package lies.
+const HOME: &str = "turnback-wasm";
 
 /// What it is built for.
 const TARGET: &str = "wasm32-unknown-unknown";
@@ -43,28 +59,31 @@ pub(crate) fn run(mut args: Arguments) -> Result<()> {
     let package = metadata
         .packages
         .iter()
-        .find(|package| package.name.as_str() == CRATE)
-        .with_context(|| format!("there is no crate {CRATE} in this workspace"))?;
+        .find(|package| package.name.as_str() == HOME)
+        .with_context(|| format!("there is no crate {HOME} in this workspace"))?;
     let home = package.manifest_path.parent().context("the crate's manifest has no folder")?;
     let work = metadata.target_directory.join("xtask");
 
     let compiler = compiler::find(choice, work.as_std_path(), package.rust_version.as_ref())?;
-    say(&format!("compiling {CRATE} for {TARGET} with {}", compiler.name));
     let target_directory = work.join(compiler.folder);
-    let mut build = Command::new(cargo());
-    build
-        .args(["build", "--release", "--package", CRATE, "--target", TARGET])
-        .args(&compiler.arguments)
-        .arg("--config")
-        .arg(remapped()?)
-        .current_dir(&metadata.workspace_root)
-        .env("CARGO_TARGET_DIR", &target_directory)
-        .envs(SIZE)
-        .envs(compiler.environment);
-    run_step(&mut build)?;
-
-    let module = target_directory.join(TARGET).join("release/turnback_wasm.wasm");
-    bindgen::write_package(module.as_std_path(), home.join("pkg").as_std_path())
+    for module in &MODULES {
+        say(&format!("compiling {} for {TARGET} with {}", module.crate_name, compiler.name));
+        // One after the other: together, the features that one of them needs of a crate would be in both.
+        let mut build = Command::new(cargo());
+        build
+            .args(["build", "--release", "--package", module.crate_name, "--target", TARGET])
+            .args(&compiler.arguments)
+            .arg("--config")
+            .arg(remapped()?)
+            .current_dir(&metadata.workspace_root)
+            .env("CARGO_TARGET_DIR", &target_directory)
+            .envs(SIZE)
+            .envs(compiler.environment.clone());
+        run_step(&mut build)?;
+        let built = target_directory.join(TARGET).join("release").join(module.file);
+        bindgen::write_module(built.as_std_path(), home.join("pkg").as_std_path(), module.name)?;
+    }
+    Ok(())
 }
 
 /// A setting of cargo after which panic messages name the registry's crates the same way on every machine: the module is published,

@@ -54,6 +54,7 @@ function wrapTool(tool: object, options: WrapToolsOptions): object {
     guard: options.guard,
     sandboxId: saidBy(options.sandboxId, args),
     turnId: turnOf(args, options),
+    command: options.command === undefined ? undefined : saidBy(options.command, args),
     signal: signalOf(args[1]),
   });
   const copy = copyOf(tool);

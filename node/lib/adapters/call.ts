@@ -6,6 +6,8 @@ export interface Asked {
   guard: CommandGuard;
   sandboxId: string;
   turnId: string;
+  /** What the call is about to run, where that is known. */
+  command?: string | readonly string[] | undefined;
   signal: AbortSignal | undefined;
 }
 

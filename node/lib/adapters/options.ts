@@ -13,16 +13,28 @@ export interface GuardedOptions<Args extends readonly unknown[]> {
   sandboxId: string | ((...args: Args) => string);
   /** The turn of a call, where the caller knows it: it wins over what the adapter would find (G11). `undefined` leaves it to that. */
   turnId?: ((...args: Args) => string | undefined) | undefined;
+  /**
+   * The shell command, or the commands, that a call is about to run, for tools that run one: a guard with `when: 'unless_read_only'`
+   * makes no checkpoint for a call whose commands are all proven to only read (G14). It must be all that the call does. Without it,
+   * and where it gives `undefined`, a call counts as destructive. If it throws, the call fails and does not run.
+   */
+  command?: ((...args: Args) => string | readonly string[] | undefined) | undefined;
 }
 
 /** What to ask before a call whose host knows no turns: without an id of the caller's it is a turn of its own (G11). */
 export function askedOf<Args extends readonly unknown[]>(
-  { guard, sandboxId, turnId }: GuardedOptions<Args>,
+  { guard, sandboxId, turnId, command }: GuardedOptions<Args>,
   args: readonly unknown[],
   signal: AbortSignal | undefined,
 ): Asked {
   const said = turnId === undefined ? undefined : saidBy(turnId, args);
-  return { guard, sandboxId: saidBy(sandboxId, args), turnId: said ?? freshTurn(), signal };
+  return {
+    guard,
+    sandboxId: saidBy(sandboxId, args),
+    turnId: said ?? freshTurn(),
+    command: command === undefined ? undefined : saidBy(command, args),
+    signal,
+  };
 }
 
 /** A text, or a function that gives one for each call. */
@@ -34,7 +46,7 @@ export const textOrCallback: Check<unknown> = (name, value) => {
 
 /** The options, every one of them checked when something is wrapped, and not only at the first call. */
 export function checkedOptions<O extends object>(given: O, more: Spec = {}): O {
-  const spec: Spec = { guard, sandboxId: textOrCallback, turnId: callback(), ...more };
+  const spec: Spec = { guard, sandboxId: textOrCallback, turnId: callback(), command: callback(), ...more };
   const checked = options('options', spec, given);
   for (const name of ['guard', 'sandboxId']) {
     if (checked[name] === undefined) throw invalidArgument(`options.${name}`, `options.${name} is missing`);

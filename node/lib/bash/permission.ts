@@ -9,7 +9,7 @@ export interface Request {
   sandboxId: string;
   turnId: string | undefined;
   /** Of a tool that is no command there is none. */
-  command?: string | undefined;
+  command?: string | readonly string[] | undefined;
   signal: AbortSignal | undefined;
 }
 

@@ -5,6 +5,7 @@ import { type Addon, addonIfAny } from '../addon.js';
 import { invalidArgument, TurnbackError } from '../errors.js';
 import { unwrap } from '../failure.js';
 import { resolveFlag } from '../policy.js';
+import { isReadOnly } from '../read-only.js';
 
 export const HOST: Host = {
   openGate: (settings) => {
@@ -12,6 +13,7 @@ export const HOST: Host = {
     return addon === undefined ? portable(settings) : native(addon, settings);
   },
   resolveFlag,
+  isReadOnly,
   error: (code, message, parts) => new TurnbackError(code, message, parts),
 };
 

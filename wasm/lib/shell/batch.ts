@@ -7,8 +7,11 @@ export interface Batch {
   sandboxId: string;
   /** The turn that it belongs to: 1 to 200 bytes. Without one it is skipped (G7). */
   turnId?: string | undefined;
-  /** What it is about to do. Not used yet. */
-  command?: string | undefined;
+  /**
+   * What it is about to do: one shell command, or several. With `when: 'unless_read_only'` a batch whose commands are all proven to
+   * only read needs no checkpoint (G14). Without one it counts as destructive.
+   */
+  command?: string | readonly string[] | undefined;
   /** Whoever asked gives up when it fires; the attempt goes on for the others who wait for it. */
   signal?: AbortSignal | undefined;
 }

@@ -8,11 +8,12 @@ import type { Gate, GateVerdict, Input, Output, Start, Timeout } from './gate.js
 import type { Host } from './host.js';
 import { Once, SafeLog } from './log.js';
 import { Made } from './made.js';
+import { checkPrefix, openGate } from './opening.js';
 import type { CheckedOptions } from './options.js';
 import { Probes } from './probes.js';
 import { Reports } from './report.js';
 import { Restores } from './restores.js';
-import { unprotected, type Verdict, verdictOf } from './verdict.js';
+import { needsCheckpoint, unprotected, type Verdict, verdictOf } from './verdict.js';
 import { type Waiter, Waiting } from './waiting.js';
 
 /** Makes at most one checkpoint a turn, before its first batch; shared, bounded, never in the way (G1–G10). */
@@ -61,10 +62,10 @@ export class ShellGuard implements Guard {
   #alarm: { at: number; cancel: () => void } | undefined;
 
   constructor(host: Host, options: CheckedOptions) {
-    const { driver, timeoutMs, prefix, clock = SYSTEM_CLOCK } = options;
+    const { driver, timeoutMs, clock = SYSTEM_CLOCK } = options;
     this.#host = host;
     if (driver === undefined) checkPrefix(host, options);
-    this.#gate = driver === undefined ? undefined : host.openGate({ timeoutMs, prefix, digestKey: digestKey() });
+    this.#gate = driver === undefined ? undefined : openGate(host, options);
     this.#covered = this.#gate === undefined ? undefined : new Covered(this.#gate);
     this.#options = options;
     this.#log = new SafeLog(options.logger);
@@ -82,7 +83,7 @@ export class ShellGuard implements Guard {
 
   /** The options are others from now on; the driver is the same. Throws `INVALID_ARGUMENT`, and nothing changed then. */
   configure(options: CheckedOptions): void {
-    const { timeoutMs, prefix = DEFAULT_PREFIX, clock = SYSTEM_CLOCK, enabled, logger } = options;
+    const { timeoutMs, prefix = DEFAULT_PREFIX, clock = SYSTEM_CLOCK, logger } = options;
     const { timeoutMs: before, prefix: known = DEFAULT_PREFIX } = this.#options;
     if (timeoutMs !== before || prefix !== known) {
       try {
@@ -98,14 +99,17 @@ export class ShellGuard implements Guard {
     this.#options = options;
     this.#reports.timeoutMs = timeoutMs;
     this.#log.use(logger);
-    this.#probes.use(enabled);
+    this.#probes.use(options);
     this.#time.use(clock);
   }
 
   beforeBatch(batch: Batch): Promise<Verdict> {
     try {
       const enabled = this.#probes.enabled();
-      return (enabled ? this.#pass(batch) : undefined) ?? this.#ask(checkedBatch(this.#host, batch), enabled);
+      // Also with the flag off: such a batch leaves no trace on its turn, whatever else is said of it (G14).
+      const readOnly = this.#probes.readOnly(batch);
+      const passed = enabled && !readOnly ? this.#pass(batch) : undefined;
+      return passed ?? this.#ask(checkedBatch(this.#host, batch), enabled, readOnly);
     } catch (error) {
       return this.#refused(error);
     }
@@ -179,7 +183,7 @@ export class ShellGuard implements Guard {
     );
   }
 
-  #ask({ sandboxId, turnId, signal }: Batch, flagEnabled: boolean): Promise<Verdict> {
+  #ask({ sandboxId, turnId, signal }: Batch, flagEnabled: boolean, readOnly: boolean): Promise<Verdict> {
     if (this.#gate === undefined) {
       return Promise.resolve(unprotected('skipped', flagEnabled ? 'no_driver' : 'flag_off'));
     }
@@ -190,14 +194,15 @@ export class ShellGuard implements Guard {
       // Also one that the gate has forgotten with its turn: the turn ran, and it is no new one.
       if (made !== undefined && this.#probes.deleted(made)) this.#deleted(sandboxId, turnId, made);
     }
-    const paused = flagEnabled && this.#probes.paused();
+    // Nobody is asked for the sake of a batch that needs nothing.
+    const paused = flagEnabled && !readOnly && this.#probes.paused();
     const { block } = this.#options;
     const { number: batch, verdict } = this.#waiting.add({ sandboxId, turnId, block }, signal, (given) => {
       this.#handle(() => this.#feed({ type: 'cancelled', batch: given }));
     });
     try {
       const turn = turnId === undefined ? {} : { turnId };
-      this.#feed({ type: 'batch', batch, sandboxId, ...turn, flagEnabled, paused, hasDriver: true });
+      this.#feed({ type: 'batch', batch, sandboxId, ...turn, flagEnabled, paused, hasDriver: true, readOnly });
     } catch (error) {
       this.#waiting.take(batch);
       throw error;
@@ -389,18 +394,4 @@ export class ShellGuard implements Guard {
       else waiter.resolve(verdict);
     }
   }
-}
-
-/** Without a driver there is no gate that would refuse a prefix. */
-function checkPrefix(host: Host, { timeoutMs, prefix }: CheckedOptions): void {
-  if (prefix !== undefined) host.openGate({ timeoutMs, prefix, digestKey: undefined });
-}
-
-function digestKey(): Uint8Array | undefined {
-  return typeof crypto === 'undefined' ? undefined : crypto.getRandomValues(new Uint8Array(16));
-}
-
-/** Whether this is a batch that should have had a checkpoint: nobody decided that it needs none. */
-function needsCheckpoint({ outcome, reason, protected: covered }: Verdict): boolean {
-  return !covered && (outcome === 'failed' || outcome === 'timed_out' || reason === 'cancelled');
 }

@@ -16,6 +16,11 @@ export interface Host {
   openGate(settings: GateSettings): Gate;
   /** The rule for the flag (G3). */
   resolveFlag(env: { SANDBOX_CHECKPOINT_BEFORE_AGENT_BATCH?: string; NODE_ENV?: string }): FlagAnswer;
+  /**
+   * Whether a command is proven to only read (G14). None where the proof is too large to come along: then who makes a guard has to
+   * bring it.
+   */
+  readonly isReadOnly?: (command: string) => boolean;
   /** An error of the package. */
   error(
     code: ShellErrorCode,

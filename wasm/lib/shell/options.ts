@@ -3,6 +3,7 @@ import type { Driver } from './driver.js';
 import { isInvalidArgument } from './error.js';
 import type { Host } from './host.js';
 import { LEVELS, type Logger } from './log.js';
+import type { Proof } from './read-only.js';
 import { has as hasOne } from './settle.js';
 
 /** How long a checkpoint before a batch may take before the batch runs without it (G5, G7). */
@@ -25,11 +26,20 @@ export interface GuardOptions {
   /**
    * `'proceed'` (the default): a batch without a checkpoint runs, and its verdict says so. `'block'`: `beforeBatch` rejects
    * with `CHECKPOINT_REQUIRED` instead, for every verdict without protection except a deliberate one (the flag is off, the
-   * store is paused, there is no driver, no turn id).
+   * store is paused, there is no driver, no turn id, the batch only reads).
    */
   onFailure?: 'proceed' | 'block' | undefined;
-  /** `'always'` (the default). `'unless_read_only'` is not there yet, and refused. */
+  /**
+   * `'always'` (the default). `'unless_read_only'`: a batch with a `command` that is proven to only read needs no checkpoint and costs
+   * no I/O; it leaves no trace on its turn. Everything else is treated as always, a batch without a `command` too (G14).
+   */
   when?: 'always' | 'unless_read_only' | undefined;
+  /**
+   * The proof for `'unless_read_only'`. The package `turnback` has one and takes that by default; with `turnback-policy` pass the
+   * `isReadOnly` of `turnback-policy/read-only`, which is a second, larger WebAssembly module. If it throws, or gives no boolean,
+   * nothing is proven.
+   */
+  isReadOnly?: ((command: string) => boolean) | undefined;
   /** How the checkpoints' comments begin: 1 to 64 visible ASCII characters, `turnback` by default (G2). */
   prefix?: string | undefined;
   /** Hears of failures and time-outs as warnings, once each. Silent by default. */
@@ -44,12 +54,14 @@ export interface CheckedOptions {
   timeoutMs: number;
   enabled: (() => boolean) | undefined;
   block: boolean;
+  /** Set when batches that only read need no checkpoint. */
+  proof: Proof | undefined;
   prefix: string | undefined;
   logger: Logger | undefined;
   clock: GuardClock | undefined;
 }
 
-const NAMES = ['driver', 'timeoutMs', 'enabled', 'onFailure', 'when', 'prefix', 'logger', 'clock'];
+const NAMES = ['driver', 'timeoutMs', 'enabled', 'onFailure', 'when', 'isReadOnly', 'prefix', 'logger', 'clock'];
 
 const isObject = (value: unknown) => typeof value === 'object' && value !== null;
 
@@ -92,20 +104,24 @@ function checked(host: Host, given: unknown, lenient: boolean): CheckedOptions {
   const options = given as GuardOptions;
   const driver = options.driver ?? undefined;
   const timeoutMs = options.timeoutMs ?? CHECKPOINT_TIMEOUT_MS;
-  const { enabled, onFailure = 'proceed', when = 'always', prefix, logger, clock } = options;
+  const { enabled, onFailure = 'proceed', when = 'always', isReadOnly, prefix, logger, clock } = options;
   if (driver !== undefined && !has(driver, 'createCheckpoint')) refuse('driver', 'has no method createCheckpoint');
   if (!Number.isInteger(timeoutMs) || timeoutMs < 1 || timeoutMs > MAX_TIMER_MS) {
     refuse('timeoutMs', `is not a whole number from 1 to ${MAX_TIMER_MS}`);
   }
   if (enabled !== undefined && typeof enabled !== 'function') refuse('enabled', 'is no function: pass () => boolean');
   if (onFailure !== 'proceed' && onFailure !== 'block') refuse('onFailure', 'is neither proceed nor block');
-  if ((when as string) === 'unless_read_only') {
+  if (when !== 'always' && when !== 'unless_read_only') refuse('when', 'is neither always nor unless_read_only');
+  if (isReadOnly !== undefined && typeof isReadOnly !== 'function') {
+    refuse('isReadOnly', 'is no function: pass (command) => boolean');
+  }
+  const proof = when === 'always' ? undefined : (isReadOnly ?? host.isReadOnly);
+  if (when === 'unless_read_only' && proof === undefined) {
     refuse(
       'when',
-      "cannot be 'unless_read_only' yet: this version has no proof that a command only reads; use 'always'",
+      "is 'unless_read_only', but there is no proof here: pass the isReadOnly of turnback-policy/read-only as options.isReadOnly",
     );
   }
-  if (when !== 'always') refuse('when', "is not 'always'");
   if (prefix !== undefined && typeof prefix !== 'string') refuse('prefix', 'is no string');
   if (logger !== undefined && !has(logger, ...LEVELS)) {
     refuse('logger', `is no logger: pass an object with the methods ${LEVELS.join(', ')}`);
@@ -113,5 +129,5 @@ function checked(host: Host, given: unknown, lenient: boolean): CheckedOptions {
   if (clock !== undefined && !has(clock, 'now', 'schedule')) {
     refuse('clock', 'is no clock: pass an object with the methods now and schedule');
   }
-  return { driver, timeoutMs, enabled, block: onFailure === 'block', prefix, logger, clock };
+  return { driver, timeoutMs, enabled, block: onFailure === 'block', proof, prefix, logger, clock };
 }

@@ -3,15 +3,18 @@ import { Flag, warnOnce } from './flag.js';
 import type { Host } from './host.js';
 import { Once, type SafeLog } from './log.js';
 import type { CheckedOptions } from './options.js';
+import { isProven, type Proof } from './read-only.js';
 import type { Restores } from './restores.js';
 import { has, quiet } from './settle.js';
 
 /**
- * What a guard asks others at each batch: whether it is on, whether the store is paused, whether the sandbox was restored.
+ * What a guard asks others at each batch: whether it is on, whether it is proven to only read, whether the store is paused, whether
+ * the sandbox was restored.
  * Whatever they do instead of answering, each problem is a warning once, and there is an answer.
  */
 export class Probes {
   #enabled: (() => boolean) | undefined;
+  #proof: Proof | undefined;
   readonly #driver: Driver | undefined;
   readonly #flag: Flag;
   readonly #log: SafeLog;
@@ -20,9 +23,10 @@ export class Probes {
   readonly #asking = new Set<string>();
   readonly #restores: Restores;
 
-  constructor(host: Host, { enabled, driver }: CheckedOptions, log: SafeLog, restores: Restores) {
+  constructor(host: Host, { enabled, proof, driver }: CheckedOptions, log: SafeLog, restores: Restores) {
     this.#restores = restores;
     this.#enabled = enabled;
+    this.#proof = proof;
     this.#driver = driver;
     this.#log = log;
     this.#flag = new Flag(host, (warning, value) => {
@@ -32,9 +36,10 @@ export class Probes {
     });
   }
 
-  /** Another `enabled`, from now on. */
-  use(enabled: (() => boolean) | undefined): void {
+  /** Another `enabled` and another proof, from now on. */
+  use({ enabled, proof }: CheckedOptions): void {
     this.#enabled = enabled;
+    this.#proof = proof;
   }
 
   /** Whether checkpoints are made (G3), read now. */
@@ -42,6 +47,13 @@ export class Probes {
     if (this.#enabled === undefined) return this.#flag.enabled();
     const answer = this.#ask('enabled', this.#enabled);
     return answer ?? this.#flag.enabled();
+  }
+
+  /** Whether everything that a batch is about to do is proven to only read (G14). A proof that breaks proves nothing. */
+  readOnly(batch: unknown): boolean {
+    const proof = this.#proof;
+    if (proof === undefined) return false;
+    return isProven(batch, (command) => this.#ask('isReadOnly', () => proof(command)) ?? false);
   }
 
   /** Whether the store is paused (C17), read now. If the driver cannot say, it is not: its attempt will say more. */

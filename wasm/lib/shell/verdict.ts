@@ -35,6 +35,11 @@ export function unprotected(outcome: 'skipped' | 'failed', reason: Reason): Verd
   return Object.freeze({ outcome, protected: false, late: false, partial: false, reason, durationMs: 0 });
 }
 
+/** Whether this is a batch that should have had a checkpoint: nobody decided that it needs none. */
+export function needsCheckpoint({ outcome, reason, protected: covered }: Verdict): boolean {
+  return !covered && (outcome === 'failed' || outcome === 'timed_out' || reason === 'cancelled');
+}
+
 const ZERO = '0'.charCodeAt(0);
 
 /** The verdict that an answer of `Gate.passCovered` stands for. */

@@ -8,8 +8,8 @@ use wasm_bindgen_cli_support::Bindgen;
 
 use crate::steps::say;
 
-/// The files of the package, in the order in which they are written.
-const FILES: [&str; 4] = ["policy_bg.js", "policy_bg.d.ts", "policy_bytes.js", "policy_bytes.d.ts"];
+/// What the names of a module's files end with, in the order in which they are written.
+const FILES: [&str; 4] = ["_bg.js", "_bg.d.ts", "_bytes.js", "_bytes.d.ts"];
 
 /// What the bundler form does in the file that is not taken.
 const START: &str = "\
@@ -25,13 +25,13 @@ const START_TYPES: &str = "\
 export function start(exports: WebAssembly.Exports): void;
 ";
 
-/// Writes the package's generated files from `module`. A file that would not change is left alone, so that what is built
+/// Writes a module's generated files, whose names begin with `name`, into the package. A file that would not change is left alone, so that what is built
 /// from it is not built again; comparing takes a fraction of a second and cannot be fooled by a file's time.
-pub(crate) fn write_package(module: &Path, folder: &Path) -> Result<()> {
+pub(crate) fn write_module(module: &Path, folder: &Path, name: &str) -> Result<()> {
     // The bundler form splits the glue from the loading. Only the glue is taken: lib/loader.ts loads.
     let mut output = Bindgen::new()
         .input_path(module)
-        .out_name("policy")
+        .out_name(name)
         .bundler(true)?
         .typescript(true)
         .remove_name_section(true)
@@ -44,9 +44,9 @@ pub(crate) fn write_package(module: &Path, folder: &Path) -> Result<()> {
     }
     output.emit(&scratch).context("cannot write wasm-bindgen's output")?;
 
-    let glue = fs::read_to_string(scratch.join("policy_bg.js"))?;
-    let types = fs::read_to_string(scratch.join("policy.d.ts"))?;
-    let bytes = fs::read(scratch.join("policy_bg.wasm"))?;
+    let glue = fs::read_to_string(scratch.join(format!("{name}_bg.js")))?;
+    let types = fs::read_to_string(scratch.join(format!("{name}.d.ts")))?;
+    let bytes = fs::read(scratch.join(format!("{name}_bg.wasm")))?;
     let contents = [
         format!("{glue}\n{START}"),
         format!("{types}\n{START_TYPES}"),
@@ -55,15 +55,15 @@ pub(crate) fn write_package(module: &Path, folder: &Path) -> Result<()> {
     ];
     fs::create_dir_all(folder)?;
     let mut written = false;
-    for (name, content) in FILES.into_iter().zip(contents) {
-        let path = folder.join(name);
+    for (end, content) in FILES.into_iter().zip(contents) {
+        let path = folder.join(format!("{name}{end}"));
         if !fs::read(&path).is_ok_and(|present| present == content.as_bytes()) {
             write(&path, &content)?;
             written = true;
         }
     }
     let state = if written { "written" } else { "up to date" };
-    say(&format!("wasm/pkg is {state} ({} bytes of wasm)", bytes.len()));
+    say(&format!("wasm/pkg/{name}_* is {state} ({} bytes of wasm)", bytes.len()));
     Ok(())
 }
 

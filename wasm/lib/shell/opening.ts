@@ -1,0 +1,17 @@
+import type { Gate } from './gate.js';
+import type { Host } from './host.js';
+import type { CheckedOptions } from './options.js';
+
+/** The gate of a guard that has a driver. Throws `INVALID_ARGUMENT` for a prefix that cannot be one. */
+export function openGate(host: Host, { timeoutMs, prefix }: CheckedOptions): Gate {
+  return host.openGate({ timeoutMs, prefix, digestKey: digestKey() });
+}
+
+/** Without a driver there is no gate that would refuse a prefix. */
+export function checkPrefix(host: Host, { timeoutMs, prefix }: CheckedOptions): void {
+  if (prefix !== undefined) host.openGate({ timeoutMs, prefix, digestKey: undefined });
+}
+
+function digestKey(): Uint8Array | undefined {
+  return typeof crypto === 'undefined' ? undefined : crypto.getRandomValues(new Uint8Array(16));
+}
