@@ -1,6 +1,7 @@
 import { createRequire } from 'node:module';
 import { fileURLToPath } from 'node:url';
 import { node } from './builtin.js';
+import { elfProblem } from './elf.js';
 import { TurnbackError } from './errors.js';
 import type * as native from './native.js';
 
@@ -34,37 +35,58 @@ export function packageVersion(): string {
   return 'unknown';
 }
 
+/** The C libraries that there are packages for; npm installs the one that fits, and what does not fit does not load. */
+const LIBCS = ['gnu', 'musl'] as const;
+
 function load(): { addon: Addon } | { error: TurnbackError } {
-  const here = `${process.platform} ${process.arch}`;
-  if (process.platform !== 'linux') {
+  const { platform, arch } = process;
+  if (platform !== 'linux') {
     return failed(
       'UNSUPPORTED_PLATFORM',
-      `turnback's checkpoints work on Linux only so far, and this is ${here}: use the policy functions here, and run checkpoints on Linux`,
+      `turnback's checkpoints work on Linux only so far, and this is ${platform} ${arch}: use the policy functions here, and run checkpoints on Linux`,
     );
   }
-  const file = fileURLToPath(new URL('../turnback.node', import.meta.url));
-  if (!node.fs.existsSync(file)) {
-    return failed(
-      'NATIVE_BINARY_MISSING',
-      `turnback's native binary for ${here} is missing (${file}): install the package again, or build it with \`npm run build -w turnback\``,
-    );
-  }
+  const require = createRequire(import.meta.url);
+  const packages = LIBCS.map((libc) => `turnback-linux-${arch}-${libc}`);
+  // Beside the code where it was built or packed on this machine, otherwise in a package of its own, an optional dependency.
+  const beside = fileURLToPath(new URL('../turnback.node', import.meta.url));
+  const files = node.fs.existsSync(beside) ? [beside] : packages.flatMap((name) => resolved(require, name));
+  const attempts = files.map((file) => loadFile(require, file));
+  const missing = failed(
+    'NATIVE_BINARY_MISSING',
+    `turnback's native binary for linux ${arch} is missing (there is neither ${beside} nor a package ${packages.join(' or ')}): install the package again on this machine, with its optional dependencies, or build it with \`npm run build -w turnback\``,
+  );
+  return attempts.find((attempt) => 'addon' in attempt) ?? attempts[0] ?? missing;
+}
+
+/** The file that a package stands for, if it is installed. */
+function resolved(require: NodeJS.Require, name: string): string[] {
   try {
-    const addon: Addon = createRequire(import.meta.url)(file);
-    const [built, wanted] = [addon.version(), packageVersion()];
-    if (built === wanted) return { addon };
-    return failed(
-      'NATIVE_BINARY_MISSING',
-      `turnback's native binary has version ${built} where ${wanted} is needed (${file}): install the package again, or build it anew`,
-    );
-  } catch (cause) {
-    return failed(
-      'NATIVE_BINARY_MISSING',
-      `turnback's native binary cannot be loaded on ${here} (${file}): install the package again on this machine`,
-      cause,
-    );
+    return [require.resolve(name)];
+  } catch {
+    return [];
   }
 }
+
+function loadFile(require: NodeJS.Require, file: string): { addon: Addon } | { error: TurnbackError } {
+  const cannot = (problem: string, cause?: unknown) =>
+    failed(
+      'NATIVE_BINARY_MISSING',
+      `turnback's native binary cannot be loaded on linux ${process.arch} (${file}), because ${problem}: install the package again on this machine`,
+      cause,
+    );
+  try {
+    const problem = elfProblem(file, process.arch);
+    if (problem !== undefined) return cannot(problem);
+    const addon: Addon = require(file);
+    const [built, wanted] = [addon.version(), packageVersion()];
+    return built === wanted ? { addon } : cannot(`it has version ${built} where ${wanted} is needed`);
+  } catch (cause) {
+    return cannot(firstLine(cause), cause);
+  }
+}
+
+const firstLine = (error: unknown) => (error instanceof Error ? error.message : String(error)).split('\n')[0] ?? '';
 
 function failed(code: 'UNSUPPORTED_PLATFORM' | 'NATIVE_BINARY_MISSING', message: string, cause?: unknown) {
   return { error: new TurnbackError(code, message, { cause }) };

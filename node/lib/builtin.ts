@@ -21,6 +21,9 @@ export const node = {
   get os() {
     return process.getBuiltinModule('node:os');
   },
+  get test() {
+    return process.getBuiltinModule('node:test');
+  },
   get util() {
     return process.getBuiltinModule('node:util');
   },

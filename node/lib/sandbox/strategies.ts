@@ -76,7 +76,7 @@ function made(native: NativeSandbox, store: OpenStore): AnySandbox {
   }
 }
 
-/** The object of a sandbox: always the same one as long as this process holds it. */
+/** @internal The object of a sandbox: always the same one as long as this process holds it. */
 export function sandboxOf(native: NativeSandbox, store: OpenStore): AnySandbox {
   const known = heldSandbox(store, native.id);
   if (known !== undefined) return known as AnySandbox;

@@ -1,0 +1,193 @@
+// X1: which sandbox a test gets, whatever runs it. The fixtures are called as a runner calls them, so that a runner's order of things does
+// not hide anything.
+import { existsSync, mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import type { CopyOnWriteSandbox } from 'turnback';
+import { type SandboxFixtures, type SandboxTestOptions, sandboxFixtures } from 'turnback/testing/vitest';
+import { describe, expect, it, onTestFinished, vi } from 'vitest';
+import { node, picture, rejection, temporary, write } from '../node/support.js';
+
+type Pool = SandboxFixtures['sandboxPool'];
+
+const said: string[] = [];
+const say = (line: string) => void said.push(line);
+const well = { test: 'a test', failed: false, finished: true, say };
+const badly = { ...well, failed: true, finished: false };
+
+/** A pool as Vitest has it for a file, closed with the test. */
+async function poolOf(options: SandboxTestOptions): Promise<Pool> {
+  const [open] = sandboxFixtures(options).sandboxPool;
+  return await new Promise((resolve, reject) => {
+    const closed = open({}, async (pool) => {
+      resolve(pool);
+      await new Promise<void>((end) => {
+        onTestFinished(async () => {
+          end();
+          await closed;
+        });
+      });
+    });
+    closed.catch(reject);
+  });
+}
+
+function fixture(): string {
+  return write(join(temporary(), 'fixture'), { 'a.txt': 'one\n', 'sub/b.txt': 'two\n' });
+}
+
+const upset = ({ path }: CopyOnWriteSandbox) => {
+  rmSync(join(path, 'sub'), { recursive: true });
+  writeFileSync(join(path, 'a.txt'), 'changed\n');
+};
+
+describe('a sandbox for each test', () => {
+  it('is the same one, exactly rolled back, while tests run one after the other', async () => {
+    const resource = fixture();
+    const pool = await poolOf({ resource });
+    const first = await pool.take('first');
+    expect(picture(first.path)).toEqual(picture(resource));
+    upset(first);
+    await pool.giveBack(first, well);
+    const second = await pool.take('second');
+    expect(second).toBe(first);
+    expect(picture(second.path)).toEqual(picture(resource));
+  });
+
+  it('is one for each of those that run at the same time', async () => {
+    const pool = await poolOf({ resource: fixture() });
+    const all = await Promise.all(['a', 'b', 'c'].map((test) => pool.take(test)));
+    expect(new Set(all.map(({ path }) => path)).size).toBe(3);
+    for (const sandbox of all) await pool.giveBack(sandbox, well);
+    expect(all).toContain(await pool.take('d'));
+  });
+
+  it('is a new one after a test that failed, whose code may still run', async () => {
+    const pool = await poolOf({ resource: fixture() });
+    const first = await pool.take('fails');
+    await pool.giveBack(first, badly);
+    expect(await pool.take('next')).not.toBe(first);
+  });
+
+  it('is a new one after a test that left something beside its root', async () => {
+    const pool = await poolOf({ resource: fixture() });
+    const first = await pool.take('writes outside');
+    writeFileSync(join(first.path, '..', 'beside'), 'x');
+    await pool.giveBack(first, well);
+    const second = await pool.take('next');
+    expect(existsSync(join(second.path, '..', 'beside'))).toBe(false);
+  });
+
+  it('is a new one where the root was replaced, and that is said', async () => {
+    const pool = await poolOf({ resource: fixture() });
+    const first = await pool.take('replaces it');
+    rmSync(first.path, { recursive: true });
+    writeFileSync(first.path, 'a file');
+    said.length = 0;
+    await pool.giveBack(first, well);
+    expect(said).toEqual([
+      expect.stringMatching(
+        /^turnback: the sandbox of the test "a test" cannot be rolled back, the next test gets a new one: TurnbackError: /,
+      ),
+    ]);
+    expect(await pool.take('next')).not.toBe(first);
+  });
+
+  it('is refused when the fixture directory is not as it was for the first test', async () => {
+    const resource = fixture();
+    const pool = await poolOf({ resource });
+    await pool.take('writes to the fixture');
+    writeFileSync(join(resource, 'a.txt'), 'by mistake\n');
+    expect(await rejection(pool.take('begins meanwhile'))).toMatchObject({
+      code: 'CONFLICT',
+      message: `the fixture directory ${resource} was changed while its tests ran (a.txt): let tests write to their sandbox only`,
+    });
+  });
+
+  it('has the mechanism that was asked for', async () => {
+    const { mechanism } = await (await poolOf({ resource: fixture(), mechanism: 'copy' })).take('a test');
+    expect(mechanism).toBe('copy');
+  });
+});
+
+describe('a fixture directory that cannot be used', () => {
+  it('is named, with what to do', async () => {
+    const home = temporary();
+    const pool = await poolOf({ resource: join(home, 'gone') });
+    const where = `(a relative one starts where the runner was started, in ${process.cwd()})`;
+    const message = `the fixture directory ${home}/gone does not exist: make it, or pass another \`resource\` ${where}`;
+    expect(await rejection(pool.take('a test'))).toMatchObject({ code: 'NOT_FOUND', message });
+    writeFileSync(join(home, 'file'), '');
+    expect(await rejection((await poolOf({ resource: join(home, 'file') })).take('a test'))).toMatchObject({
+      code: 'NOT_A_DIRECTORY',
+      message: expect.stringContaining(`the fixture directory ${home}/file is no directory: `),
+    });
+  });
+
+  it('may be a URL, and nothing else than a path', () => {
+    expect(() => sandboxFixtures({ resource: new URL('file:///tmp') })).not.toThrow();
+    for (const resource of [new URL('https://example.org/'), '', 5, undefined]) {
+      expect(() => sandboxFixtures({ resource: resource as string })).toThrowError(/^options\.resource /);
+    }
+    expect(() => sandboxFixtures({ resource: 'a', keepOnFailure: 1 as never })).toThrowError(
+      /^options\.keepOnFailure /,
+    );
+  });
+});
+
+describe('what a failed test left', () => {
+  it('is kept in the directory that was named', async () => {
+    const kept = join(temporary(), 'deep', 'kept');
+    const pool = await poolOf({ resource: fixture(), keepOnFailure: kept });
+    const sandbox = await pool.take('it/../breaks: "1" ä');
+    upset(sandbox);
+    const left = picture(sandbox.path);
+    said.length = 0;
+    await pool.giveBack(sandbox, { ...badly, test: 'it/../breaks: "1" ä' });
+    const [directory = ''] = readdirSync(kept);
+    expect(directory).toMatch(/^turnback-kept-it-breaks-1-ä-\w{6}$/);
+    const { '.': _left, ...files } = left;
+    expect(picture(join(kept, directory))).toMatchObject(files);
+    expect(said).toEqual([
+      `turnback: what the failed test "it/../breaks: "1" ä" left is kept in ${join(kept, directory)}`,
+    ]);
+  });
+
+  it('is kept of tests that never ended, when the file ends', async () => {
+    const kept = temporary();
+    const spy = vi.spyOn(console, 'error').mockImplementation(say);
+    onTestFinished(() => spy.mockRestore());
+    const [open] = sandboxFixtures({ resource: fixture(), keepOnFailure: kept }).sandboxPool;
+    await open({}, async (pool) => upset(await pool.take('hangs')));
+    expect(readdirSync(kept)).toEqual([expect.stringMatching(/^turnback-kept-hangs-/)]);
+  });
+
+  it('that cannot be kept is said, and fails nothing', async () => {
+    const home = temporary();
+    writeFileSync(join(home, 'file'), '');
+    const pool = await poolOf({ resource: fixture(), keepOnFailure: join(home, 'file') });
+    said.length = 0;
+    await pool.giveBack(await pool.take('fails'), badly);
+    expect(said).toEqual([
+      expect.stringMatching(/^turnback: what the failed test "a test" left cannot be kept: .*EEXIST/),
+    ]);
+  });
+});
+
+it('what a killed run left goes with the next one (C11, S9)', async () => {
+  const TMPDIR = join(temporary(), 'tmp');
+  mkdirSync(TMPDIR);
+  const resource = fixture();
+  const script = (end: string) => `import { sandboxFixtures } from 'turnback/testing/vitest';
+    const [open] = sandboxFixtures({ resource: ${JSON.stringify(resource)} }).sandboxPool;
+    await open({}, async (pool) => { console.log((await pool.take('a test')).path); ${end} });`;
+  const killed = node(script(`process.kill(process.pid, 'SIGKILL'); await new Promise(() => {});`), {
+    env: { TMPDIR },
+  });
+  expect(killed.code).toBe(null);
+  const path = killed.stdout.trim();
+  expect(existsSync(path)).toBe(true);
+  const next = node(script(''), { env: { TMPDIR } });
+  expect(next).toMatchObject({ code: 0, stderr: '' });
+  expect(existsSync(path)).toBe(false);
+  expect(readdirSync(TMPDIR)).toEqual([]);
+});

@@ -1,0 +1,1 @@
+export default { testDir: '.', workers: 2, reporter: 'list' };

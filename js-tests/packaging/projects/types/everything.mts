@@ -1,0 +1,36 @@
+// Every entry of both packages, imported with its types in a project that checks them all.
+import { type CheckpointManager, createGuard, isTurnbackError, type Sandbox, type Verdict } from 'turnback';
+import { wrapTools } from 'turnback/ai';
+import { guardTool } from 'turnback/mcp';
+import { guardExecute } from 'turnback/openai-agents';
+import { guardFunction } from 'turnback/plain';
+import { sandboxPerTest as forJest } from 'turnback/testing/jest';
+import { sandboxPerTest as forNode } from 'turnback/testing/node-test';
+import { sandboxFixtures as forPlaywright } from 'turnback/testing/playwright';
+import { sandboxFixtures as forVitest } from 'turnback/testing/vitest';
+import { checkpointComment, createGuard as portableGuard } from 'turnback-policy';
+
+const guard = createGuard({});
+const verdict: Promise<Verdict> = guard.beforeBatch({ sandboxId: 'a', turnId: 'b' });
+const tools = wrapTools(
+  { bash: { execute: async (input: { command: string }) => input.command } },
+  { guard, sandboxId: 'a' },
+);
+const echoed: Promise<string> | string = tools.bash.execute({ command: 'ls' });
+const guarded: Promise<number> = guardFunction((n: number) => n, { guard, sandboxId: 'a' })(1);
+const comment: string = checkpointComment('turn');
+const options = { resource: new URL('./fixture', import.meta.url), keepOnFailure: true } as const;
+
+export async function use(manager: CheckpointManager, sandbox: Sandbox, t: Parameters<ReturnType<typeof forNode>>[0]) {
+  const { checkpointId } = await manager.createCheckpoint(sandbox, 'plan', 'manual');
+  const own = await forNode(options)(t);
+  const test = forJest(options)(async (given, n: number) => given.path + n + own.path);
+  const ran: Promise<void> = test(1);
+  // @ts-expect-error: the text is a misspelt option
+  forVitest({ resourse: 'fixture' });
+  // @ts-expect-error: a mechanism that does not exist
+  forPlaywright({ resource: 'fixture', mechanism: 'hope' });
+  return { checkpointId, ran, wrong: (error: unknown) => (isTurnbackError(error) ? error.code : undefined) };
+}
+
+export { comment, echoed, guardExecute, guarded, guardTool, portableGuard, verdict };

@@ -1,0 +1,77 @@
+/**
+ * A sandbox for each test of Playwright Test (X1); no browser is needed for it. Nothing of Playwright is imported: what is used of it is
+ * written down here.
+ *
+ * ```ts
+ * import { test as base } from '@playwright/test';
+ * import { type SandboxFixtures, type SandboxWorkerFixtures, sandboxFixtures } from 'turnback/testing/playwright';
+ *
+ * const test = base.extend<SandboxFixtures, SandboxWorkerFixtures>(sandboxFixtures({ resource: 'fixtures/project' }));
+ * test('deletes nothing else', async ({ sandbox }) => { … sandbox.path … });
+ * ```
+ */
+import type { CopyOnWriteSandbox } from '../index.js';
+import { type SandboxTestOptions, testOptions } from './options.js';
+import { SandboxPool } from './pool.js';
+
+export type { SandboxTestOptions };
+
+/** What a test gets. */
+export interface SandboxFixtures {
+  /** The test's own, as the fixture directory is, and rolled back after it. */
+  sandbox: CopyOnWriteSandbox;
+}
+
+/** What a worker has. */
+export interface SandboxWorkerFixtures {
+  /** The sandboxes of the worker; for the fixture itself. */
+  sandboxPool: SandboxPool;
+}
+
+/** What is used of Playwright's `TestInfo`. */
+interface Info {
+  readonly title: string;
+  readonly status?: string | undefined;
+  readonly expectedStatus: string;
+}
+
+type Use<T> = (value: T) => Promise<void>;
+
+/** The fixtures, for `test.extend`. */
+export interface PlaywrightFixtures {
+  sandboxPool: [(context: object, use: Use<SandboxPool>) => Promise<void>, { scope: 'worker' }];
+  sandbox: (context: SandboxWorkerFixtures, use: Use<CopyOnWriteSandbox>, info: Info) => Promise<void>;
+}
+
+const say = (line: string) => console.error(line);
+
+/**
+ * A sandbox of a fixture directory for each test that asks for `sandbox`, rolled back after it. All tests of a worker begin with the same
+ * baseline; Playwright starts a new worker after a failed test.
+ *
+ * @throws TurnbackError `INVALID_ARGUMENT` for options that can never be right
+ */
+export function sandboxFixtures(options: SandboxTestOptions): PlaywrightFixtures {
+  const checked = testOptions(options);
+  return {
+    sandboxPool: [
+      // biome-ignore lint/correctness/noEmptyPattern: Playwright reads the pattern to know which fixtures this one needs.
+      async ({}, use) => {
+        const pool = new SandboxPool(checked);
+        try {
+          await use(pool);
+        } finally {
+          await pool.close(say);
+        }
+      },
+      { scope: 'worker' },
+    ],
+    sandbox: async ({ sandboxPool }, use, info) => {
+      const sandbox = await sandboxPool.take(info.title);
+      await use(sandbox);
+      const failed = info.status !== info.expectedStatus && info.status !== 'skipped';
+      const finished = info.status === 'passed' || info.status === 'skipped';
+      await sandboxPool.giveBack(sandbox, { test: info.title, failed, finished, say });
+    },
+  };
+}

@@ -1,0 +1,75 @@
+/**
+ * A sandbox for each Vitest test (X1). Nothing of Vitest is imported: what is used of it is written down here.
+ *
+ * ```ts
+ * import { test as base } from 'vitest';
+ * import { type SandboxFixtures, sandboxFixtures } from 'turnback/testing/vitest';
+ *
+ * const test = base.extend<SandboxFixtures>(sandboxFixtures({ resource: 'fixtures/project' }));
+ * test('deletes nothing else', async ({ sandbox }) => { … sandbox.path … });
+ * ```
+ */
+import type { CopyOnWriteSandbox } from '../index.js';
+import { type SandboxTestOptions, testOptions } from './options.js';
+import { SandboxPool } from './pool.js';
+
+export type { SandboxTestOptions };
+
+/** What a test gets. */
+export interface SandboxFixtures {
+  /** The test's own, as the fixture directory is, and rolled back after it. */
+  sandbox: CopyOnWriteSandbox;
+  /** The sandboxes of the file; for the fixture itself. */
+  sandboxPool: SandboxPool;
+}
+
+/** What is used of Vitest's test context. */
+interface Context {
+  readonly task: {
+    readonly name: string;
+    /** The test is expected to fail. */
+    readonly fails?: boolean | undefined;
+    readonly result?: { readonly state: string } | undefined;
+  };
+}
+
+type Use<T> = (value: T) => Promise<void>;
+
+/** The fixtures, for `test.extend`. They need Vitest 3.2 or later, whose fixtures may belong to a file. */
+export interface VitestFixtures {
+  sandboxPool: [(context: object, use: Use<SandboxPool>) => Promise<void>, { scope: 'file' }];
+  sandbox: (context: Context & Pick<SandboxFixtures, 'sandboxPool'>, use: Use<CopyOnWriteSandbox>) => Promise<void>;
+}
+
+const say = (line: string) => console.error(line);
+
+/**
+ * A sandbox of a fixture directory for each test that asks for `sandbox`, rolled back after it; concurrent tests have one each. All tests
+ * of a file begin with the same baseline.
+ *
+ * @throws TurnbackError `INVALID_ARGUMENT` for options that can never be right
+ */
+export function sandboxFixtures(options: SandboxTestOptions): VitestFixtures {
+  const checked = testOptions(options);
+  return {
+    sandboxPool: [
+      // biome-ignore lint/correctness/noEmptyPattern: Vitest reads the pattern to know which fixtures this one needs.
+      async ({}, use) => {
+        const pool = new SandboxPool(checked);
+        try {
+          await use(pool);
+        } finally {
+          await pool.close(say);
+        }
+      },
+      { scope: 'file' },
+    ],
+    sandbox: async ({ sandboxPool, task }, use) => {
+      const sandbox = await sandboxPool.take(task.name);
+      await use(sandbox);
+      const hasFailed = task.result?.state === 'fail';
+      const failed = hasFailed && task.fails !== true;
+      await sandboxPool.giveBack(sandbox, { test: task.name, failed, finished: !hasFailed, say });
+    },
+  };
+}
