@@ -32,5 +32,5 @@ pub use recovery::{Begun, Pending, RecoveryOutcome, RecoveryReport, RestoreKind}
 pub use report::{Conflict, RollbackReport};
 pub use restore::{GitMode, OnConflict};
 pub use sandbox::{Sandbox, SandboxManager, SandboxOptions, Sandboxes};
-pub use store::{Damaged, Durability, OnFull, StoreLocation, VerifyReport};
+pub use store::{Damaged, Durability, OnFull, Removals, StoreLocation, VerifyReport};
 pub use text_diff::text_diff;

@@ -194,6 +194,20 @@ describe('abort', () => {
     expect(alive()).toEqual([]);
   });
 
+  it('one signal for many commands has one listener, and ends them all', async () => {
+    const controller = new AbortController();
+    const all = Array.from({ length: 6 }, () => {
+      const { onOutput, moment } = hearing('ready');
+      return { ...marked({ command: 'echo ready; sleep 1000', onOutput, signal: controller.signal }), moment };
+    });
+    await Promise.all(all.map(({ moment }) => moment));
+    expect(getEventListeners(controller.signal, 'abort')).toHaveLength(1);
+    const ends = all.map(({ ran }) => rejection(ran));
+    controller.abort();
+    for (const error of await Promise.all(ends)) expect(error).toMatchObject({ code: 'ABORTED' });
+    for (const { alive } of all) expect(alive()).toEqual([]);
+  });
+
   it('a signal that fires afterwards does no harm', async () => {
     const controller = new AbortController();
     const { ran } = marked({ command: 'echo x', signal: controller.signal });

@@ -62,6 +62,42 @@ describe('a checkpoint that is given up', () => {
     expect(server.lists).toBe(1);
   });
 
+  it('G5: opens late as something that breaks when it is looked at: the log says so, and no rejection is left alone', async () => {
+    const logger = listening();
+    const asked = deferred<void>();
+    const opens = deferred<never>();
+    const createCheckpoint = () => {
+      asked.resolve();
+      return opens.promise;
+    };
+    const controller = new AbortController();
+    const driver = spritesDriver({ createCheckpoint, listCheckpoints: async () => [] }, { logger });
+    const call = rejection(create(driver, controller.signal));
+    await asked.promise;
+    controller.abort(REASON);
+    expect(await call).toMatchObject({ code: 'ABORTED' });
+    opens.resolve({
+      close() {},
+      get next() {
+        throw new Error('no');
+      },
+    } as never);
+    await new Promise((resolve) => setImmediate(resolve));
+    expect(logger.heard).toEqual(['warn: what a Sprite answered too late could not be dealt with']);
+  });
+
+  it('G5: a stream whose closing fails later: the log says so, and no rejection is left alone', async () => {
+    const logger = listening();
+    const stream = {
+      next: async () => Promise.reject(new Error('cut')),
+      close: async () => Promise.reject(new Error('no')),
+    };
+    const driver = spritesDriver({ createCheckpoint: async () => stream, listCheckpoints: async () => [] }, { logger });
+    expect(await rejection(create(driver))).toMatchObject({ code: 'IO' });
+    await new Promise((resolve) => setImmediate(resolve));
+    expect(logger.heard).toEqual(['warn: the stream of a Sprite could not be closed']);
+  });
+
   it('opens late with the SDK 0.0.1: the raw Response is closed as well', async () => {
     const server = await sprites();
     const controller = new AbortController();

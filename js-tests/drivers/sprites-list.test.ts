@@ -204,7 +204,25 @@ describe('a comment that was used before', () => {
     server.onList = (received) => received.answer(429, 'slow down');
     const error = await rejection(create(driverOf(server)));
     expect(error).toMatchObject({ code: 'IO', retryable: true, details: { status: 429 } });
+    expect(server.lists).toBe(3);
     expect(server.checkpoints).toEqual([]);
+  });
+
+  it.each([429, 500])(
+    'G12: a list that fails beforehand for a moment, with status %i, is read again',
+    async (status) => {
+      const server = await completing((world, comment) => world.add(comment));
+      server.onList = (received) =>
+        server.lists < 3 ? received.answer(status, 'not now') : received.json(server.checkpoints);
+      expect(await create(driverOf(server))).toEqual({ checkpointId: 'v1' });
+    },
+  );
+
+  it('a list that is refused for good is not asked again', async () => {
+    const server = await completing((world, comment) => world.add(comment));
+    server.onList = (received) => received.answer(403, 'no');
+    expect(await rejection(create(driverOf(server)))).toMatchObject({ code: 'PERMISSION_DENIED' });
+    expect(server.lists).toBe(1);
   });
 });
 

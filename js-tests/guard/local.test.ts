@@ -1,4 +1,5 @@
 // G8, C12, C17, F46, F50: the guard with the engine's own checkpoints.
+import { randomBytes } from 'node:crypto';
 import { existsSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { CheckpointManager, createSandbox, localDriver, runBash, TurnbackError } from 'turnback';
@@ -438,6 +439,32 @@ describe.each(PACKAGES)('over the %s gate', (_, turnback) => {
     const listed = await manager.listCheckpoints();
     expect(listed.map(({ checkpointId }) => checkpointId)).toEqual(made.slice(50));
   });
+});
+
+it('G9: a checkpoint that the store itself removed to make room protects nothing any more', async () => {
+  const home = temporary();
+  const noise = () => randomBytes(400_000).toString('latin1');
+  const workspace = write(join(home, 'w'), { 'a.bin': noise() });
+  const other = write(join(home, 'other'), {});
+  const options = { store: join(home, 'store'), maxBytes: 4 << 20 };
+  await using manager = await CheckpointManager.open(options);
+  await using elsewhere = await CheckpointManager.open(options);
+  const [[, turnback]] = PACKAGES;
+  const guard = turnback.createGuard({
+    driver: localDriver(manager, workspace),
+    enabled: () => true,
+    timeoutMs: 60_000,
+  });
+  const batch = () => guard.beforeBatch({ sandboxId: 'w', turnId: 't' });
+  const { checkpointId = '' } = await batch();
+  expect(await batch()).toMatchObject({ outcome: 'already_covered', checkpointId });
+  // By another manager of this process: the engine knows of all.
+  for (let at = 0; (await manager.getCheckpoint(checkpointId)) !== undefined && at < 50; at += 1) {
+    write(other, { 'b.bin': noise() });
+    await elsewhere.createCheckpoint(other, 'p', 'pre_batch');
+  }
+  expect(await manager.getCheckpoint(checkpointId)).toBeUndefined();
+  expect(await batch()).toMatchObject({ outcome: 'created', late: true, protected: true });
 });
 
 it('F50: a workspace is only read: what is in it stays as it is', async () => {

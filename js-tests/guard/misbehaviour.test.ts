@@ -83,6 +83,10 @@ describe.each(PACKAGES)('over the %s gate', (_, turnback) => {
       ['resolves with an array', async () => []],
       ['resolves with a response', async () => new Response('no space', { status: 500 })],
       ['resolves with an error', async () => new Error('no space')],
+      [
+        'resolves with an error that names an id',
+        async () => Object.assign(new Error('no space'), { checkpointId: 'v1' }),
+      ],
       ['resolves with a stream', async () => new ReadableStream()],
       ['resolves with an answer that speaks of an error', async () => ({ checkpointId: 'v1', error: 'boom' })],
       ['resolves with another object', async () => ({ id: 'v1' })],

@@ -154,6 +154,22 @@ describe.each(PACKAGES)('the guard over the %s gate', (_, turnback) => {
       expect(getEventListeners(controller.signal, 'abort')).toEqual([]);
       controller.abort();
     });
+
+    it('is one listener for all batches that wait with it, and each hears of it', async () => {
+      const { guard, driver } = scene(turnback);
+      const controller = new AbortController();
+      const { signal } = controller;
+      const ask = (turnId: string) => guard.beforeBatch({ sandboxId: 's', turnId, signal });
+      const first = ask('t');
+      const all = [first, ...Array.from({ length: 20 }, () => ask('t'))];
+      expect(getEventListeners(signal, 'abort')).toHaveLength(1);
+      driver.last.succeed();
+      await Promise.all(all);
+      expect(getEventListeners(signal, 'abort')).toEqual([]);
+      const waiting = Array.from({ length: 20 }, () => ask('u'));
+      controller.abort();
+      for (const verdict of await Promise.all(waiting)) expect(verdict).toMatchObject({ reason: 'cancelled' });
+    });
   });
 
   describe('G8: release, forget, restores', () => {

@@ -302,6 +302,27 @@ describe.each(PACKAGES)('%s', (name, turnback) => {
       expect(warnings.filter((text) => text.includes(`odd-${name}`))).toHaveLength(1);
     });
 
+    it('G5: a warning that cannot be given disturbs nothing', async () => {
+      const emit = process.emitWarning;
+      onTestFinished(() => {
+        process.emitWarning = emit;
+      });
+      process.emitWarning = () => {
+        throw new Error('no');
+      };
+      expect(turnback.isCheckpointBeforeAgentBatchEnabled({ [FLAG]: `mute-${name}` })).toBe(true);
+      env({ [FLAG]: `muted-${name}` });
+      const { guard, driver } = scene(turnback, { enabled: undefined, logger: undefined });
+      const asked = guard.beforeBatch({ sandboxId: 's', turnId: 't' });
+      driver.last.succeed();
+      expect(await asked).toMatchObject({ outcome: 'created', late: false });
+    });
+
+    it.each([null, 5, 'production'])('an environment that is none is refused: %j', (given) => {
+      const ask = () => turnback.isCheckpointBeforeAgentBatchEnabled(given as never);
+      expect(ask).toThrow(expect.objectContaining({ code: 'INVALID_ARGUMENT', details: { argument: 'env' } }));
+    });
+
     it('of the process is what counts by default, read at each batch', async () => {
       env({ [FLAG]: undefined, NODE_ENV: 'production' });
       expect(turnback.isCheckpointBeforeAgentBatchEnabled()).toBe(false);

@@ -1,4 +1,5 @@
 // C12, C10: cancelling, deadlines, progress, and calls from within callbacks.
+import { getEventListeners } from 'node:events';
 import { join } from 'node:path';
 import { CheckpointManager, type Progress } from 'turnback';
 import { describe, expect, it } from 'vitest';
@@ -111,8 +112,22 @@ describe('C12: abort', () => {
     const { manager, workspace } = await scene();
     const controller = new AbortController();
     await manager.createCheckpoint(workspace, 'p', 'manual', {}, { signal: controller.signal });
+    expect(getEventListeners(controller.signal, 'abort')).toEqual([]);
     controller.abort();
     expect(await manager.listCheckpoints()).toHaveLength(1);
+  });
+
+  it('a signal of many calls has one listener, and ends them all', async () => {
+    const { manager, workspace } = await scene(MANY);
+    const controller = new AbortController();
+    const { signal } = controller;
+    const calls = Array.from({ length: 12 }, () =>
+      rejection(manager.createCheckpoint(workspace, 'p', 'manual', {}, { signal })),
+    );
+    expect(getEventListeners(signal, 'abort')).toHaveLength(1);
+    controller.abort('stop');
+    for (const error of await Promise.all(calls)) expect(error).toMatchObject({ code: 'ABORTED', cause: 'stop' });
+    expect(getEventListeners(signal, 'abort')).toEqual([]);
   });
 });
 

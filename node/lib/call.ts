@@ -1,4 +1,5 @@
 /** Calls of the addon: cancelling, deadlines and progress. */
+import { onAbort } from './abort.js';
 import { addon } from './addon.js';
 import { isTurnbackError, TurnbackError } from './errors.js';
 import { unwrap } from './failure.js';
@@ -78,7 +79,7 @@ export async function long<T>(call: Call<T>, limits: Limits): Promise<T> {
   return await new Promise<T>((resolve, reject) => {
     let givenUp: GivenUp | undefined;
     let lingering: NodeJS.Timeout | undefined;
-    const leave = (error: GivenUp) => {
+    const tell = (error: GivenUp) => {
       end();
       reject(error(knownBy(ticket, call.writes)));
     };
@@ -100,33 +101,32 @@ export async function long<T>(call: Call<T>, limits: Limits): Promise<T> {
         // Too late: the engine is at the one step that cannot be cancelled. To who only set a limit its success is worth a moment's
         // waiting; what comes later still, because that step hangs, and what nobody wants any more the engine takes back itself. Of a
         // call that lingers it may be the step of a checkpoint on its way: what follows that ends as well, and says how far it came.
-        if (!mayStillSucceed && (ticket.abandon() || call.takeBack !== undefined)) return leave(error);
+        if (!mayStillSucceed && (ticket.abandon() || call.takeBack !== undefined)) return tell(error);
         givenUp = error;
         lingering = setTimeout(
           () => {
             // It may have become a success meanwhile, which only has something left to note.
-            if (ticket.abandon() || take() === undefined) leave(error);
+            if (ticket.abandon() || take() === undefined) tell(error);
           },
           call.writes === undefined ? COMMIT_MS : LINGER_MS[call.writes],
         );
         return;
       }
-      if (call.writes === undefined) return leave(error);
+      if (call.writes === undefined) return tell(error);
       givenUp = error;
-      lingering = setTimeout(() => leave(error), LINGER_MS[call.writes]);
+      lingering = setTimeout(() => tell(error), LINGER_MS[call.writes]);
     };
-    const onAbort = () => giveUp(aborted, false);
     const timer =
       deadlineMs === undefined
         ? undefined
         : setTimeout(() => giveUp(overdue(call, deadlineMs), true), deadlineMs + GRACE_MS).unref();
     const end = () => {
       over = true;
-      signal?.removeEventListener('abort', onAbort);
+      leave?.();
       clearTimeout(timer);
       clearTimeout(lingering);
     };
-    signal?.addEventListener('abort', onAbort, { once: true });
+    const leave = signal && onAbort(signal, () => giveUp(aborted, false));
     const run = async () => {
       try {
         const value = unwrap(await call.start(ticket, control));

@@ -1,7 +1,8 @@
 /**
- * Which checkpoints were deleted in this process, so that no guard counts on one that is gone (G9). A deletion by another
- * process, or in another thread, which has these modules for itself, is not seen here.
+ * Which checkpoints this process deleted, so that no guard counts on one that is gone (G9): those that were asked for here, and those that
+ * the engine removed, also by itself and in other threads. A deletion by another process is not seen.
  */
+import type { Addon } from './addon.js';
 
 /** How many are remembered. */
 const MOST = 10_000;
@@ -10,6 +11,26 @@ const MOST = 10_000;
 const deleted = new Set<string>();
 /** No checkpoint that is older than this counts as one that is there: a later one of its kind was forgotten. */
 let forgottenUpTo = '';
+
+/** The engine that removes some, once a store is open, and how many it had removed at the last look. */
+let engine: Addon | undefined;
+let seen = 0;
+
+/** From now on what the engine removes is known as well. */
+export function watchRemovals(addon: Addon): void {
+  if (engine !== undefined) return;
+  engine = addon;
+  // What was removed before nobody here counts on.
+  seen = addon.removals();
+}
+
+function catchUp(): void {
+  if (engine === undefined || engine.removals() === seen) return;
+  const { count, ids, forgottenUpTo: forgotten } = engine.removalsSince(seen);
+  seen = count;
+  for (const id of ids) noteDeletion(id);
+  if (forgotten !== undefined && forgotten > forgottenUpTo) forgottenUpTo = forgotten;
+}
 
 /** Those that a call under way may be deleting, with the number of such calls. */
 const going = new Map<string, number>();
@@ -42,5 +63,6 @@ export function noteDeletion(checkpointId: string): void {
  * one more checkpoint: ids are in the order of their making, so these are old ones.
  */
 export function wasDeleted(checkpointId: string): boolean {
+  catchUp();
   return checkpointId <= forgottenUpTo || deleted.has(checkpointId) || going.has(checkpointId);
 }

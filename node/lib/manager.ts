@@ -1,6 +1,6 @@
 import { addon } from './addon.js';
 import { flag, options } from './check.js';
-import { beginDeletion, noteDeletion } from './deletions.js';
+import { beginDeletion, noteDeletion, watchRemovals } from './deletions.js';
 import { noteEarly } from './early.js';
 import { unwrap } from './failure.js';
 import { afterCheckpoint } from './given-up.js';
@@ -77,8 +77,10 @@ export class CheckpointManager implements AsyncDisposable {
    */
   static async open(openOptions?: OpenOptions): Promise<CheckpointManager> {
     const { store, durability, strict, maxBytes, onFull, logger } = options('options', OPEN, openOptions);
+    const engine = addon();
+    watchRemovals(engine);
     const native = unwrap(
-      await addon().openManager({
+      await engine.openManager({
         ...(store === undefined || store === 'ephemeral' ? {} : { store }),
         ephemeral: store === 'ephemeral',
         ...(durability === undefined ? {} : { powerDurability: durability === 'power' }),

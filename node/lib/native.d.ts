@@ -475,6 +475,16 @@ export interface NativeRemains {
   repositories: Array<PathText>
 }
 
+/** Removals of checkpoints. */
+export interface NativeRemovals {
+  /** How many this process has removed so far. */
+  count: number
+  /** The last of them, the oldest first. */
+  ids: Array<string>
+  /** Ids up to this one may have been removed as well. */
+  forgottenUpTo?: string
+}
+
 /** How to take changes back. */
 export interface NativeRevertRequest {
   /** What happens to paths that were changed again since: `fail`, `ours` or `theirs`. */
@@ -736,6 +746,12 @@ export declare function parseCheckpointComment(comment: string): NativeComment |
 
 /** Looks at a directory and a store and says what works there. */
 export declare function probe(directory: Uint8Array, store: Uint8Array): Promise<Array<NativeFinding> | Failure>
+
+/** How many checkpoints this process has removed so far, in any thread. After 2^32 it begins anew. */
+export declare function removals(): number
+
+/** Those that were removed since that was `count`. */
+export declare function removalsSince(count: number): NativeRemovals
 
 /** Decides from the values of the two environment variables (G3). */
 export declare function resolveFlag(flag?: string | undefined | null, nodeEnv?: string | undefined | null): NativeFlag

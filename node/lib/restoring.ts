@@ -184,11 +184,13 @@ export function outcomeOf(
 const BEFORE_WRITING: ReadonlySet<ErrorCode> = new Set([
   'ABORTED',
   'BUSY',
+  'CONFLICT',
   'INVALID_ARGUMENT',
   'NOT_FOUND',
   'NOT_UNDOABLE',
   'POISONED',
   'TIMED_OUT',
+  'TOO_BROAD',
   'WORKSPACE_MISMATCH',
   'WORKSPACE_REPLACED',
 ]);

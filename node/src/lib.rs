@@ -17,6 +17,7 @@ pub mod probe;
 pub mod prune;
 pub mod read_only;
 pub mod recovery;
+pub mod removals;
 pub mod request;
 pub mod revert;
 pub mod sandbox;

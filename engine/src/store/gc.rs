@@ -18,7 +18,7 @@ use super::mark::Marked;
 use super::pack_set::PackSet;
 use super::reach::STAYS;
 use super::shrink::{Leftover, Shrink};
-use super::{files, grave, keep};
+use super::{files, grave, keep, removals};
 use crate::context::Context;
 use crate::error::{Code, Error, Result};
 
@@ -214,6 +214,7 @@ impl<'a> Collector<'a> {
             }
             let published = self.catalog.get(id).ok().flatten();
             let grave = grave::name(self.layout)?;
+            removals::note(id);
             std::fs::rename(&directory, &grave)
                 .map_err(|e| Error::io("taking the checkpoint out of the catalog", e).at(&directory))?;
             graves.push(grave);

@@ -19,6 +19,7 @@ mod pack;
 mod pack_set;
 mod reach;
 mod record;
+mod removals;
 mod room;
 mod shrink;
 mod suspects;
@@ -43,6 +44,7 @@ pub use record::{
     CoverageRecord, Identity, LossyPath, Marks, Parsed, Record, RollbackOf, RootRecord, RulesRecord,
     UncoveredRecord,
 };
+pub use removals::Removals;
 pub use room::Room;
 pub use usage::{disk_usage, freed_by_delete};
 pub use verify::{VerifyReport, verify, verify_kept_packs};

@@ -10,7 +10,8 @@ use turnback_core::{CheckpointId, Phase};
 use turnback_engine::model::Sink as _;
 use turnback_engine::store::{Budget, Draft, Layout, PackSet};
 use turnback_engine::{
-    Code, Context, CreateRequest, Durability, Manager, OnFull, OpenOptions, RevertRequest, StoreLocation,
+    Code, Context, CreateRequest, Durability, Manager, OnFull, OpenOptions, Removals, RevertRequest,
+    StoreLocation,
 };
 
 use crate::common::picture::same;
@@ -92,8 +93,13 @@ fn the_oldest_automatic_ones_of_any_workspace_make_room() {
     let first = step(&place.root(), 5, automatic()).unwrap();
     let second = step(&place.root(), 6, automatic()).unwrap();
     assert_eq!(place.ids().len(), 6);
+    // Other tests of this process remove some as well.
+    let so_far = Removals::count();
     let third = step(&place.root(), 7, automatic()).unwrap();
     assert_eq!(place.ids(), [by_hand, pinned, labelled, first, second, third], "{elsewhere} was the oldest");
+    let removed = Removals::since(so_far);
+    assert!(removed.ids.contains(&elsewhere) && !removed.ids.contains(&first), "{removed:?} (G9)");
+    assert_eq!(Removals::since(removed.count).ids.iter().find(|id| **id == elsewhere), None);
     let fourth = step(&place.root(), 8, request()).unwrap();
     assert_eq!(place.ids(), [by_hand, pinned, labelled, second, third, fourth]);
     let fifth = step(&place.root(), 9, request()).unwrap();

@@ -1,16 +1,17 @@
+import { onAbort } from '../abort.js';
+
 /** What a promise gives, or `aborted` as soon as the signal fires. Leaves no listener behind. */
 export async function untilAborted<T>(signal: AbortSignal | undefined, promise: Promise<T>): Promise<T | 'aborted'> {
   if (signal === undefined) return await promise;
-  let listener: (() => void) | undefined;
+  let leave = () => {};
   const aborted = new Promise<'aborted'>((resolve) => {
-    listener = () => resolve('aborted');
-    signal.addEventListener('abort', listener, { once: true });
+    leave = onAbort(signal, () => resolve('aborted'));
     if (signal.aborted) resolve('aborted');
   });
   try {
     return await Promise.race([aborted, promise]);
   } finally {
-    if (listener !== undefined) signal.removeEventListener('abort', listener);
+    leave();
   }
 }
 

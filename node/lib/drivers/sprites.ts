@@ -4,7 +4,7 @@ import { invalidArgument } from '../errors.js';
 import { type Logger, safely } from '../log.js';
 import type { Driver, DriverAnswer, DriverRequest } from './driver.js';
 import { Attempt } from './sprites/attempt.js';
-import { findId, listed, type SpriteList } from './sprites/list.js';
+import { findId, type SpriteList, standing } from './sprites/list.js';
 import { rejected } from './sprites/rejected.js';
 import { close, drain, isStream, type SpriteStream } from './sprites/stream.js';
 
@@ -16,7 +16,7 @@ export interface SpriteLike extends SpriteList {
 /** Options of {@link spritesDriver}. */
 export interface SpritesDriverOptions {
   /**
-   * The list of checkpoints can lag behind: how long to wait before each further look for the new one, in milliseconds.
+   * The list of checkpoints can lag behind, or fail for a moment: how long to wait before each further look, in milliseconds.
    * Default: 100, 200, 400, 800, 1600.
    */
   listDelaysMs?: number[];
@@ -63,7 +63,7 @@ export function spritesDriver(
 
       // An earlier attempt under this comment, also one of another process, may have succeeded unnoticed. While the list lags behind,
       // its checkpoint must not be taken for the one that is made now.
-      const before = await listed(chosen, attempt);
+      const before = await standing(chosen, attempt, listDelaysMs);
 
       attempt.stage = 'while it was made: Sprites may still finish it';
       await drain(await open(chosen, attempt), attempt);
@@ -116,10 +116,10 @@ async function open(sprite: SpriteLike, attempt: Attempt): Promise<SpriteStream>
   let answer: unknown;
   try {
     answer = await attempt.before<unknown>((async () => sprite.createCheckpoint(attempt.comment))(), late);
+    if (isStream(answer)) return answer;
   } catch (error) {
     throw rejected('asking the Sprite for a checkpoint', error, attempt.details);
   }
-  if (isStream(answer)) return answer;
   discard(answer, attempt);
   throw invalidArgument(
     'sprite',

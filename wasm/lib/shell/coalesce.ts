@@ -4,7 +4,8 @@ const underWay = new Map<string, Promise<unknown>>();
 
 /**
  * Runs `attempt`, unless one of the same key is under way: then its result is shared (G4). The key is taken in the same tick,
- * and free again when the attempt has settled.
+ * and free again when the attempt has settled. One that never settles keeps its key for ever: give it a limit of its own, as
+ * `AbortSignal.timeout` does; the guard does all that by itself.
  */
 export function coalesceCheckpointAttempt<T>(host: Host, key: string, attempt: () => Promise<T>): Promise<T> {
   if (typeof key !== 'string') return refused(host, 'key', 'key is no string: pass one for each (sandbox, turn)');

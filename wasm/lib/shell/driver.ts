@@ -167,7 +167,7 @@ function checked(value: unknown): Result {
       `the driver's createCheckpoint resolved with an object without checkpointId: ${ADVICE} (it has ${Object.keys(value).slice(0, 5).join(', ').slice(0, 100)})`,
     );
   }
-  if ((checkpointId === undefined && !isPlain(value)) || hasError(value)) {
+  if ((checkpointId === undefined && !isPlain(value)) || value instanceof Error || hasError(value)) {
     return nonsense(`the driver's createCheckpoint resolved with something else than an answer: ${ADVICE}`);
   }
   if (checkpointId !== undefined && !isId(checkpointId)) {

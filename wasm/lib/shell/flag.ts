@@ -33,13 +33,26 @@ function variable(name: string): string | undefined {
 /** Says something once in a process, to whoever runs it: once for each `about`, which is the message if not given. */
 export function warnOnce(message: string, about = message): void {
   if (!said.first(about)) return;
-  const emit = host()?.emitWarning;
-  if (emit === undefined) console.warn(message);
-  else emit.call(host(), message, 'TurnbackWarning');
+  try {
+    const emit = host()?.emitWarning;
+    if (emit === undefined) console.warn(message);
+    else emit.call(host(), message, 'TurnbackWarning');
+  } catch {
+    // Saying it decides nothing (G5), and whoever cannot be told has no other ear.
+  }
 }
 
-/** Whether the environment asks for checkpoints (G3). An odd value is named once in a process. */
+/**
+ * Whether the environment asks for checkpoints (G3). An odd value is named once in a process.
+ *
+ * @throws TurnbackError `INVALID_ARGUMENT` when `env` is no object
+ */
 export function isCheckpointBeforeAgentBatchEnabled(on: Host, env: Environment = environment()): boolean {
+  if (typeof env !== 'object' || env === null) {
+    throw on.error('INVALID_ARGUMENT', 'env is no object: pass an environment such as process.env, or nothing', {
+      details: { argument: 'env' },
+    });
+  }
   const { enabled, warning } = on.resolveFlag(relevant(env));
   // The message also says what the value counts as, which depends on more: the value is what is named once.
   if (warning !== undefined) warnOnce(warning, env[VARIABLE]);

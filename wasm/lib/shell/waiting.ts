@@ -1,4 +1,4 @@
-import { quiet } from './settle.js';
+import { Aborts } from './aborts.js';
 import type { Verdict } from './verdict.js';
 
 /** A batch that waits for its verdict. */
@@ -11,18 +11,10 @@ export interface Waiter {
   reject(error: Error): void;
 }
 
-/** A signal of somebody's own making may throw; its batch, and all others, get their answers all the same (G5). */
-function attempt(call: () => unknown): void {
-  try {
-    quiet(call());
-  } catch {
-    // Then it cannot cancel the batch: the batch's limit still ends it.
-  }
-}
-
 /** The batches that wait, under their numbers. */
 export class Waiting {
   readonly #waiters = new Map<number, Waiter & { leave: () => void }>();
+  readonly #aborts = new Aborts();
   #last = 0;
 
   /** Adds a batch. `onAbort` hears of its number if the signal fires while it waits. */
@@ -33,14 +25,13 @@ export class Waiting {
   ): { number: number; verdict: Promise<Verdict> } {
     this.#last += 1;
     const number = this.#last;
-    const listener = () => onAbort(number);
-    attempt(() => signal?.addEventListener('abort', listener, { once: true }));
+    const leave = signal === undefined ? () => {} : this.#aborts.on(signal, () => onAbort(number));
     const verdict = new Promise<Verdict>((resolve, reject) => {
       this.#waiters.set(number, {
         ...batch,
         resolve,
         reject,
-        leave: () => attempt(() => signal?.removeEventListener('abort', listener)),
+        leave,
       });
     });
     return { number, verdict };

@@ -32,7 +32,7 @@ export class Attempt {
 
   /**
    * What `work` gives, unless the signal fires first: then this rejects at once, whatever the work hangs in. A value that
-   * comes afterwards goes to `late`; a failure that comes afterwards is of no interest to anyone.
+   * comes afterwards goes to `late`; a failure that comes afterwards is of no interest to anyone, save that `late` failed.
    *
    * @throws TurnbackError `ABORTED`; else what the work fails with
    */
@@ -48,18 +48,22 @@ export class Attempt {
         end();
         reject(this.#aborted());
       };
-      work.then(
-        (value) => {
-          if (over) return late(value);
-          end();
-          resolve(value);
-        },
-        (error: unknown) => {
-          if (over) return;
-          end();
-          reject(error);
-        },
-      );
+      work
+        .then(
+          (value) => {
+            if (over) return late(value);
+            end();
+            resolve(value);
+          },
+          (error: unknown) => {
+            if (over) return;
+            end();
+            reject(error);
+          },
+        )
+        .catch((error: unknown) => {
+          this.log.warn({ ...this.details, err: error }, 'what a Sprite answered too late could not be dealt with');
+        });
       if (signal.aborted) onAbort();
       else signal.addEventListener('abort', onAbort, { once: true });
     });

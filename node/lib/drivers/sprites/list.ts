@@ -55,6 +55,28 @@ export async function listed(sprite: SpriteList, attempt: Attempt): Promise<Spri
 }
 
 /**
+ * What stands in the list before an attempt. One that fails for a moment is read again after each of the delays (in milliseconds): the
+ * batch would otherwise run unprotected for it.
+ *
+ * @throws TurnbackError as {@link listed}
+ */
+export async function standing(
+  sprite: SpriteList,
+  attempt: Attempt,
+  delaysMs: readonly number[],
+): Promise<SpriteCheckpoint[]> {
+  for (const delayMs of delaysMs) {
+    try {
+      return await listed(sprite, attempt);
+    } catch (error) {
+      if (!isTurnbackError(error) || !error.retryable) throw error;
+    }
+    await attempt.pause(delayMs);
+  }
+  return await listed(sprite, attempt);
+}
+
+/**
  * The id of the newest sound checkpoint that has exactly the attempt's comment, is none of those listed `before` it, and not older
  * than the newest of them: such a one was made before, and only its entry is late. The list may lag behind, or fail for a
  * moment: it is read again after each of the delays (in milliseconds).

@@ -83,9 +83,12 @@ export async function drain(stream: SpriteStream, attempt: Attempt): Promise<voi
 
 /** Closes a stream. That this fails says nothing about the checkpoint, so it is only logged. */
 export function close(stream: SpriteStream, attempt: Attempt): void {
-  try {
-    stream.close();
-  } catch (error) {
+  const failed = (error: unknown) =>
     attempt.log.warn({ ...attempt.details, err: error }, 'the stream of a Sprite could not be closed');
+  try {
+    // The SDK's gives nothing back; another version's, or a wrapper's, may be a promise.
+    Promise.resolve(stream.close() as unknown).catch(failed);
+  } catch (error) {
+    failed(error);
   }
 }
