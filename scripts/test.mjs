@@ -65,6 +65,7 @@ try {
     { name: 'Rust format', command: ['cargo', 'fmt', '--all', '--check'] },
     packages(),
     { name: 'Biome', command: [bin('biome'), 'check', '.'], needs: ['npm packages'] },
+    { name: 'Unused code', command: [bin('knip'), '--no-progress'], needs: ['npm packages'] },
     {
       name: 'Rust lints',
       command: ['cargo', 'clippy', '--workspace', '--all-targets', '--', '-D', 'warnings'],

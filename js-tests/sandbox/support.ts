@@ -5,13 +5,10 @@ import { join } from 'node:path';
 import {
   type AnySandbox,
   CheckpointManager,
-  type CommitReport,
   type CopyOnWriteSandbox,
   createSandbox,
   type GitWorktreeSandbox,
   isTurnbackError,
-  type RollbackReport,
-  type Sandbox,
   type SandboxOptions,
   type TurnbackError,
 } from 'turnback';
@@ -107,4 +104,4 @@ export function isDeeplyFrozen(value: unknown): boolean {
   return Object.isFrozen(value) && Object.values(value).every(isDeeplyFrozen);
 }
 
-export type { AnySandbox, CommitReport, RollbackReport, Sandbox };
+export type { AnySandbox };
