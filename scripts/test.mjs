@@ -10,7 +10,7 @@ import {
   vitestSkipsWithoutReason,
 } from './lib/counts.mjs';
 import { allowedSkips, unlisted } from './lib/skips.mjs';
-import { cCompiler, checkNode, checkRust, hasCargo, Trouble } from './lib/tools.mjs';
+import { cCompiler, checkNode, checkRust, hasCargo, npm, Trouble } from './lib/tools.mjs';
 
 const VITEST_REPORT = join('target', 'vitest.json');
 const bin = (/** @type {string} */ name) => join('node_modules', '.bin', name);
@@ -77,6 +77,11 @@ try {
     {
       name: 'TypeScript',
       command: [bin('tsc'), '--noEmit', '-p', 'js-tests'],
+      needs: ['package turnback', 'package turnback-policy'],
+    },
+    {
+      name: 'API reference',
+      command: [...npm().flat(), 'run', 'docs'],
       needs: ['package turnback', 'package turnback-policy'],
     },
     {

@@ -22,7 +22,7 @@ export { type LocalDriver, type LocalDriverOptions, localDriver } from './driver
 export type { SpriteCheckpoint } from './drivers/sprites/list.js';
 export type { SpriteStream } from './drivers/sprites/stream.js';
 export { type SpriteLike, type SpritesDriverOptions, spritesDriver } from './drivers/sprites.js';
-export { type ErrorCode, isTurnbackError, TurnbackError } from './errors.js';
+export { ERROR_CODES, type ErrorCode, type ErrorParts, isTurnbackError, TurnbackError } from './errors.js';
 export {
   type Batch,
   coalesceCheckpointAttempt,

@@ -104,7 +104,7 @@ export class CheckpointManager implements AsyncDisposable {
    * is finished first (C8): the record then says so in `recovered`.
    *
    * @param target the sandbox or the directory; a relative path is resolved at this call, by the working directory
-   * @param metadata at most 64 keys of 1 to 128 bytes, values of at most 4 KiB
+   * @param meta its metadata: at most 64 keys of 1 to 128 bytes, values of at most 4 KiB
    * @throws TurnbackError `NOT_A_DIRECTORY`, `PERMISSION_DENIED`, `TOO_BROAD`, `STORE_NESTED`, `STORE_FULL`, `DISK_FULL`,
    *   `BUSY`, `ABORTED`, `TIMED_OUT`
    */

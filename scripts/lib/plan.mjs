@@ -29,7 +29,7 @@ export const addon = () => ({
   needs: ['npm packages'],
   stamp: stamp({
     file: join(STAMPS, 'turnback'),
-    inputs: ['core', 'engine', 'node', join('wasm', 'lib', 'shell'), ...CARGO, ...SCRIPTS],
+    inputs: ['core', 'engine', 'risk', 'node', join('wasm', 'lib', 'shell'), ...CARGO, ...SCRIPTS],
     extra: toolchain(),
     outputs: [join('node', 'turnback.node'), join('node', 'dist')],
   }),
@@ -42,7 +42,7 @@ export const policy = () => ({
   needs: ['npm packages'],
   stamp: stamp({
     file: join(STAMPS, 'turnback-policy'),
-    inputs: ['core', 'wasm', 'xtask', ...CARGO, ...SCRIPTS],
+    inputs: ['core', 'risk', 'wasm', 'xtask', ...CARGO, ...SCRIPTS],
     extra: toolchain(),
     outputs: [join('wasm', 'pkg'), join('wasm', 'dist')],
   }),

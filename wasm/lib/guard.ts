@@ -11,6 +11,7 @@ export type {
   DriverAnswer,
   DriverRequest,
   Environment,
+  GateReason,
   Guard,
   GuardClock,
   GuardOptions,

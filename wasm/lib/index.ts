@@ -13,6 +13,7 @@ export {
   type DriverAnswer,
   type DriverRequest,
   type Environment,
+  type GateReason,
   type Guard,
   type GuardClock,
   type GuardOptions,

@@ -35,7 +35,7 @@ impl fmt::Debug for Hash {
     }
 }
 
-/// Hexadecimal digits of a [`Hash`].
+/// Hexadecimal digits of a [`struct@Hash`].
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct HashHex(pub String);
 

@@ -7,6 +7,8 @@ import { type Asked, guarded, isAsyncGenerator, saidBy, type Work } from './call
 import { checkedOptions, type GuardedOptions } from './options.js';
 import { turnOfCall } from './run.js';
 
+export type { GuardedOptions };
+
 /** What {@link wrapTools} takes. The functions get what the SDK calls a tool with. */
 export type WrapToolsOptions = GuardedOptions<[input: unknown, options: unknown]>;
 

@@ -12,9 +12,9 @@
  */
 import type { CopyOnWriteSandbox } from '../index.js';
 import { type SandboxTestOptions, testOptions } from './options.js';
-import { SandboxPool } from './pool.js';
+import { type Ended, SandboxPool } from './pool.js';
 
-export type { SandboxTestOptions };
+export type { Ended, SandboxPool, SandboxTestOptions };
 
 /** What a test gets. */
 export interface SandboxFixtures {
@@ -29,13 +29,14 @@ export interface SandboxWorkerFixtures {
 }
 
 /** What is used of Playwright's `TestInfo`. */
-interface Info {
+export interface Info {
   readonly title: string;
   readonly status?: string | undefined;
   readonly expectedStatus: string;
 }
 
-type Use<T> = (value: T) => Promise<void>;
+/** What a fixture hands its value over with: resolves when the test is over. */
+export type Use<T> = (value: T) => Promise<void>;
 
 /** The fixtures, for `test.extend`. */
 export interface PlaywrightFixtures {

@@ -11,9 +11,9 @@
  */
 import type { CopyOnWriteSandbox } from '../index.js';
 import { type SandboxTestOptions, testOptions } from './options.js';
-import { SandboxPool } from './pool.js';
+import { type Ended, SandboxPool } from './pool.js';
 
-export type { SandboxTestOptions };
+export type { Ended, SandboxPool, SandboxTestOptions };
 
 /** What a test gets. */
 export interface SandboxFixtures {
@@ -24,7 +24,7 @@ export interface SandboxFixtures {
 }
 
 /** What is used of Vitest's test context. */
-interface Context {
+export interface Context {
   readonly task: {
     readonly name: string;
     /** The test is expected to fail. */
@@ -33,7 +33,8 @@ interface Context {
   };
 }
 
-type Use<T> = (value: T) => Promise<void>;
+/** What a fixture hands its value over with: resolves when the test is over. */
+export type Use<T> = (value: T) => Promise<void>;
 
 /** The fixtures, for `test.extend`. They need Vitest 3.2 or later, whose fixtures may belong to a file. */
 export interface VitestFixtures {

@@ -17,7 +17,7 @@ export type { Batch } from './batch.js';
 export type { GuardClock } from './clock.js';
 export type { AttemptFacts, CheckedAnswer, Driver, DriverAnswer, DriverRequest } from './driver.js';
 export type { Environment } from './flag.js';
-export type { Gate, GateSettings, Outcome } from './gate.js';
+export type { Gate, GateReason, GateSettings, GateVerdict, Input, Outcome, Output, Start, Timeout } from './gate.js';
 export type { Guard } from './guard.js';
 export type { FlagAnswer, Host, ShellErrorCode } from './host.js';
 export type { Logger } from './log.js';
