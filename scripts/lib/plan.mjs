@@ -6,7 +6,7 @@ import { npm, toolchain } from './tools.mjs';
 /** @typedef {import('./steps.mjs').Step} Step */
 
 const STAMPS = join('target', 'stamps');
-const WORKSPACES = ['node', 'wasm', 'js-tests'];
+const WORKSPACES = ['node', 'wasm', 'js-tests', 'examples'];
 const CARGO = ['Cargo.toml', 'Cargo.lock'];
 const SCRIPTS = ['tsconfig.base.json', 'package-lock.json'];
 
