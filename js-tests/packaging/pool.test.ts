@@ -134,6 +134,15 @@ describe('a fixture directory that cannot be used', () => {
   });
 });
 
+it('a Vitest whose fixtures cannot belong to a file is told of', async () => {
+  const { sandbox, sandboxPool } = sandboxFixtures({ resource: 'fixture' });
+  const context = { sandboxPool: sandboxPool as unknown as Pool, task: { name: 'a test' } };
+  expect(await rejection(sandbox(context, async () => {}))).toMatchObject({
+    code: 'INVALID_ARGUMENT',
+    message: expect.stringContaining('install Vitest 3.2 or later'),
+  });
+});
+
 describe('what a failed test left', () => {
   it('is kept in the directory that was named', async () => {
     const kept = join(temporary(), 'deep', 'kept');

@@ -9,6 +9,7 @@
  * test('deletes nothing else', async ({ sandbox }) => { … sandbox.path … });
  * ```
  */
+import { invalidArgument } from '../errors.js';
 import type { CopyOnWriteSandbox } from '../index.js';
 import { type SandboxTestOptions, testOptions } from './options.js';
 import { type Ended, SandboxPool } from './pool.js';
@@ -44,6 +45,13 @@ export interface VitestFixtures {
 
 const say = (line: string) => console.error(line);
 
+/** Vitest before 3.2 takes a fixture with a scope for a plain value. */
+const tooOld = () =>
+  invalidArgument(
+    'sandboxPool',
+    'sandboxPool is not what its fixture makes: install Vitest 3.2 or later, whose fixtures may belong to a file',
+  );
+
 /**
  * A sandbox of a fixture directory for each test that asks for `sandbox`, rolled back after it; concurrent tests have one each. All tests
  * of a file begin with the same baseline.
@@ -66,6 +74,7 @@ export function sandboxFixtures(options: SandboxTestOptions): VitestFixtures {
       { scope: 'file' },
     ],
     sandbox: async ({ sandboxPool, task }, use) => {
+      if (!(sandboxPool instanceof SandboxPool)) throw tooOld();
       const sandbox = await sandboxPool.take(task.name);
       await use(sandbox);
       const hasFailed = task.result?.state === 'fail';
