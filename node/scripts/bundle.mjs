@@ -13,6 +13,7 @@ const FILES = {
   'index.js': 'lib/index.ts',
   'cli.js': 'lib/cli/main.ts',
   'adapters/ai.js': 'lib/adapters/ai.ts',
+  'adapters/claude-agent-sdk.js': 'lib/adapters/claude-agent-sdk.ts',
   'adapters/mcp.js': 'lib/adapters/mcp.ts',
   'adapters/openai-agents.js': 'lib/adapters/openai-agents.ts',
   'adapters/plain.js': 'lib/adapters/plain.ts',

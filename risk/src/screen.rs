@@ -87,7 +87,11 @@ pub(crate) fn screen(command: &str) -> Result<(), Why> {
                 ')' => depth = depth.saturating_sub(1),
                 '$' => dollar(&chars, at, false)?,
                 '#' if begins_line(&chars, at) => at += comment(&chars, at)?,
-                _ => bare(c, before, next)?,
+                _ => {
+                    let two_before = chars.get(at.saturating_sub(2)..at).unwrap_or_default();
+                    let digits = two_before.len() == 2 && two_before.iter().all(char::is_ascii_digit);
+                    bare(c, before, next, digits)?;
+                }
             },
         }
         at += 1;
@@ -137,12 +141,14 @@ fn comment(chars: &[char], at: usize) -> Result<usize, Why> {
 }
 
 /// A character outside quotes.
-fn bare(c: char, before: Option<char>, next: Option<char>) -> Result<(), Why> {
+fn bare(c: char, before: Option<char>, next: Option<char>, two_digits_before: bool) -> Result<(), Why> {
     match c {
         '`' => written("a command substitution"),
         // An interactive zsh knows no comments: it would run what stands behind a `;`.
         '#' if !before.is_some_and(|before| before.is_ascii_alphanumeric()) => written("a comment"),
         '<' if matches!(next, Some('<')) => written("a here-document"),
+        // The parser takes no number of a stream that is larger than it can hold.
+        '<' | '>' if two_digits_before => written("an unusual stream"),
         '<' | '>' if next == Some('(') => written("a process substitution"),
         '<' if matches!(next, Some('>' | '&')) => {
             written("a redirection that opens for writing or moves a stream")

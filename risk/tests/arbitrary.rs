@@ -4,7 +4,7 @@ use proptest::prelude::*;
 use turnback_risk::is_read_only;
 
 /// Pieces of shell, so that random commands get past the first character.
-const PIECES: [&str; 65] = [
+const PIECES: [&str; 66] = [
     "ls",
     "cat",
     "rm",
@@ -14,6 +14,7 @@ const PIECES: [&str; 65] = [
     "sed",
     "awk",
     "test",
+    "99999999999",
     "xargs",
     "-exec",
     "{}",

@@ -24,8 +24,23 @@ export async function main(line: string[]): Promise<number> {
   try {
     return await dispatch(line);
   } catch (error) {
-    return fail(error, wantsJson(line));
+    return forHost(groupOf(line), fail(error, wantsJson(line)));
   }
+}
+
+/** The first word of the command, also where the options before it cannot be right. */
+function groupOf(line: string[]): string | undefined {
+  try {
+    return commandOf(line).name;
+  } catch {
+    // What is wrong with them has been said.
+    return line.find((word) => word === 'hook');
+  }
+}
+
+/** To a host of hooks the code for wrong usage means that its own work must not go on: there a wrong command line is only a failure. */
+function forHost(name: string | undefined, code: number): number {
+  return name?.split(' ')[0] === 'hook' && code === EXIT.usage ? EXIT.failed : code;
 }
 
 /** Whoever reads the output may stop reading (`| head`): that is no error, and the exit code is still the command's own. */
@@ -75,7 +90,7 @@ async function dispatch(line: string[]): Promise<number> {
     if (rest.includes('--help')) return group(name);
     if (asJson) throw new UsageError(`${name} needs a command after it`, `see \`turnback ${name} --help\``);
     process.stderr.write(`${groupHelp(name)}\n`);
-    return EXIT.usage;
+    return forHost(name, EXIT.usage);
   }
   const command = COMMANDS.find((known) => known.name === name);
   if (command === undefined) throw unknownCommand(name);
@@ -134,7 +149,7 @@ async function run(command: Command, given: ReturnType<typeof parse>): Promise<n
     code = await command.run(given, { store, output, signal: interrupt.signal, partial });
   } catch (error) {
     // Before the store is closed: that waits for work that was given up.
-    code = fail(error, given.has('json'));
+    code = forHost(command.name, fail(error, given.has('json')));
     if (isTurnbackError(error) && GIVEN_UP.includes(error.code)) closeMs = CLOSE_MS;
   }
   process.off('SIGINT', onInterrupt);

@@ -4,6 +4,7 @@ import { remove } from './delete.js';
 import { diff } from './diff.js';
 import { doctor } from './doctor.js';
 import { exportTo } from './export.js';
+import { HOOKS } from './hook/index.js';
 import { label } from './label.js';
 import { list } from './list.js';
 import { pause, resume } from './pause.js';
@@ -43,6 +44,7 @@ export const COMMANDS: Command[] = [
   run,
   ...SANDBOX,
   runGuarded,
+  ...HOOKS,
   pause,
   resume,
   doctor,

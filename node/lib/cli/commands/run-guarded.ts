@@ -2,14 +2,13 @@ import type { SpawnOptions } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import { statSync } from 'node:fs';
 import { resolve } from 'node:path';
-import { untilAborted, within } from '../../bash/waits.js';
 import { localDriver } from '../../drivers/local.js';
 import { TurnbackError } from '../../errors.js';
 import { createGuard, isCheckpointBeforeAgentBatchEnabled, type Verdict } from '../../guard/index.js';
-import type { CheckpointManager } from '../../manager.js';
 import { CHECKPOINT_TIMEOUT_MS, checkpointComment } from '../../policy.js';
 import type { Command } from '../command.js';
-import { CLOSE_MS, Requests } from '../ending.js';
+import { Requests } from '../ending.js';
+import { closed, type Opened, openInTime } from '../opening.js';
 import { execute } from '../program.js';
 import { printable, printableMessage } from '../text.js';
 
@@ -46,7 +45,9 @@ export const runGuarded: Command = {
     let code: number;
     try {
       const from = performance.now();
-      opened = isCheckpointBeforeAgentBatchEnabled() ? await openInTime(store, directory, signal) : undefined;
+      opened = isCheckpointBeforeAgentBatchEnabled()
+        ? await openInTime(store, directory, signal, CHECKPOINT_TIMEOUT_MS)
+        : undefined;
       const reason = opened === undefined ? undefined : 'reason' in opened ? opened.reason : undefined;
       let verdict: Verdict | undefined;
       let unprotected: string | undefined;
@@ -79,39 +80,6 @@ export const runGuarded: Command = {
     return code;
   },
 };
-
-/** Whether the store could be closed: one that hangs must not hold up the end either. */
-async function closed(opened: Opened): Promise<boolean> {
-  if ('manager' in opened) return (await within(opened.manager.close(), CLOSE_MS)) !== 'late';
-  return !('hangs' in opened);
-}
-
-type Opened = { manager: CheckpointManager; sandboxId: string } | { reason: string } | { reason: string; hangs: true };
-
-/** The store, if it can be opened within the guard's limit: otherwise the command runs without a checkpoint (G5). */
-async function openInTime(
-  store: () => Promise<CheckpointManager>,
-  directory: string,
-  signal: AbortSignal,
-): Promise<Opened> {
-  let timer: NodeJS.Timeout | undefined;
-  const late = new Promise<Opened>((settle) => {
-    timer = setTimeout(
-      () => settle({ reason: 'the store did not answer in time', hangs: true }),
-      CHECKPOINT_TIMEOUT_MS,
-    );
-  });
-  const open = async (): Promise<Opened> => {
-    try {
-      const manager = await store();
-      return { manager, sandboxId: await manager.sandboxIdOf(directory) };
-    } catch (error) {
-      return { reason: error instanceof Error ? error.message : String(error) };
-    }
-  };
-  const opened = await untilAborted(signal, Promise.race([open(), late])).finally(() => clearTimeout(timer));
-  return opened === 'aborted' ? { reason: 'interrupted', hangs: true } : opened;
-}
 
 function report(
   verdict: Verdict | undefined,

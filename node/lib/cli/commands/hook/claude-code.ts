@@ -1,0 +1,112 @@
+import { randomUUID } from 'node:crypto';
+import { resolve } from 'node:path';
+import { commandOf, type HookInput, onlyReads, textIn } from '../../../adapters/claude-call.js';
+import { canonical } from '../../../bash/workplace.js';
+import { deadline } from '../../../check.js';
+import { isTurnbackError } from '../../../errors.js';
+import { CHECKPOINT_TIMEOUT_MS } from '../../../policy.js';
+import { isReadOnly } from '../../../read-only.js';
+import type { Command } from '../../command.js';
+import { EXIT } from '../../exit.js';
+import { type Answer, beforeCall } from '../../hook/before-call.js';
+import { standardInput } from '../../hook/stdin.js';
+import { closed, type Opened } from '../../opening.js';
+import { printableMessage } from '../../text.js';
+import { milliseconds } from '../../units.js';
+
+/** What the host takes for "do not run this call", and shows what stderr says to the model. */
+const BLOCKED = 2;
+
+export const claudeCode: Command = {
+  name: 'hook claude-code',
+  summary: 'for the hooks of Claude Code: a checkpoint before the first call of each prompt',
+  args: ['[DIR]'],
+  options: {
+    'unless-read-only': { help: 'no checkpoint for commands of Bash that are proven to only read' },
+    block: { help: 'keep a call from running that should have a checkpoint and has none (exit code 2)' },
+    limit: { value: 'TIME', help: 'how long a call may be held up at most (default: 10s)' },
+  },
+  about: [
+    'To be run by Claude Code before each tool call (PreToolUse); it reads what the host says of the call from standard input. The first call',
+    "of each prompt that may change something gets a checkpoint of DIR (default: the project's directory, as the host says); parallel calls and",
+    'those of subagents share it. Tools that change no file (Read, Grep, Glob, …) need none.',
+    'It never keeps a call from running, whatever happens: without --block the exit code is 0, and 1 for a command line that cannot be right. Nothing',
+    'is printed to stdout, save with --json; stderr says what went wrong.',
+    'The prompts and their checkpoints: turnback turns. Back to before a prompt: turnback rollback --turn ID.',
+  ],
+  examples: ['turnback hook claude-code', 'turnback hook claude-code --unless-read-only --limit 30s'],
+  async run({ args, value, has }, { store, output, signal: interrupted }) {
+    const limit = value('limit');
+    const limitMs = limit === undefined ? CHECKPOINT_TIMEOUT_MS : deadline('--limit', milliseconds('--limit', limit));
+    const from = performance.now();
+    const over = new AbortController();
+    const timer = setTimeout(() => over.abort(new Error('the time is over')), limitMs);
+    const signal = AbortSignal.any([over.signal, interrupted]);
+    let opened: Opened | undefined;
+    let answer: Answer & { turnId?: string };
+    try {
+      const input = parsed(await standardInput(signal));
+      if (!mayChange(input, has('unless-read-only'))) {
+        answer = { outcome: 'skipped', protected: false, reason: 'read_only' };
+      } else {
+        const { CLAUDE_PROJECT_DIR: project } = process.env;
+        const directory = await canonical(Buffer.from(resolve(args[0] ?? textIn(project) ?? textIn(input.cwd) ?? '.')));
+        const turnId = textIn(input.prompt_id) ?? textIn(input.tool_use_id) ?? randomUUID();
+        const storeName = value('store') ?? process.env.TURNBACK_STORE ?? '';
+        const leftMs = () => Math.max(1, limitMs - (performance.now() - from));
+        const call = { directory, turnId, storeName, store, logger: output.logger(), interrupted, signal, leftMs };
+        const made = await beforeCall(call, (found) => {
+          opened = found;
+        });
+        answer = { ...made, turnId };
+      }
+    } catch (error) {
+      // Whatever it is, it is said below, and the call goes on (G5).
+      answer = { outcome: 'failed', protected: false, reason: error instanceof Error ? error.message : String(error) };
+    } finally {
+      clearTimeout(timer);
+    }
+    const required = !answer.protected && (answer.outcome === 'failed' || answer.outcome === 'timed_out');
+    const code = required && has('block') ? BLOCKED : EXIT.done;
+    if (required) {
+      const then = code === BLOCKED ? 'the call is blocked' : 'the call runs';
+      output.note(`no checkpoint: ${answer.outcome} (${printableMessage(answer.reason)}); ${then}`);
+    }
+    output.answer(
+      answer,
+      () => [],
+      () => [],
+    );
+    if (opened !== undefined && !(await closed(opened))) process.exit(code);
+    return code;
+  },
+};
+
+function parsed(text: string): HookInput {
+  let input: unknown;
+  try {
+    input = JSON.parse(text);
+  } catch (error) {
+    throw new Error(`the input is no JSON: ${error instanceof Error ? error.message : String(error)}`);
+  }
+  const { hook_event_name: event } = (input ?? {}) as { hook_event_name?: unknown };
+  if (typeof event !== 'string') throw new Error('the input is none of a hook: it has no hook_event_name');
+  return input as HookInput;
+}
+
+/** Whether this is a call that may change something. */
+function mayChange(input: HookInput, unlessReadOnly: boolean): boolean {
+  if (input.hook_event_name !== 'PreToolUse' || onlyReads(input)) return false;
+  const command = unlessReadOnly ? commandOf(input) : undefined;
+  return command === undefined || !isProven(command);
+}
+
+function isProven(command: string): boolean {
+  try {
+    return isReadOnly(command);
+  } catch (error) {
+    // Half a character, say: no shell has run that before.
+    if (isTurnbackError(error) && error.code === 'INVALID_ARGUMENT') return false;
+    throw error;
+  }
+}
