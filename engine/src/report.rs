@@ -47,6 +47,29 @@ pub struct RollbackReport {
     pub duration: Duration,
 }
 
+impl RollbackReport {
+    /// A report of something that is taken back without a write: what was written is filled in.
+    pub(crate) const fn untouched(checkpoint_id: CheckpointId) -> Self {
+        Self {
+            restored: true,
+            checkpoint_id,
+            undo_checkpoint_id: None,
+            written: 0,
+            deleted: 0,
+            restamped: 0,
+            root_recreated: false,
+            head_moved: false,
+            conflicts: Vec::new(),
+            kept: Vec::new(),
+            not_restorable: Vec::new(),
+            actions: Vec::new(),
+            journaled: false,
+            recovered: None,
+            duration: Duration::ZERO,
+        }
+    }
+}
+
 /// A path that changed on both sides (C15).
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Conflict {

@@ -7,20 +7,35 @@ use std::path::{Path, PathBuf};
 use turnback_core::{CheckpointId, Millis, Phase, PlanId, SandboxId};
 
 use super::committed::COMMIT_OF;
-use super::create::{Purpose, Taken, now};
+use super::create::{Learned, Purpose, Taken, now};
 use super::manager::{Inner, Manager, STORE_PATIENCE};
 use super::stage_names;
 use super::types::Checkpoint;
 use super::workspace::{Workspace, identity, make_private};
 use crate::context::Context;
 use crate::error::Result;
-use crate::model::Node;
+use crate::model::{Node, Timestamp};
 use crate::store::{Draft, Durability, End, FileLock, LockKind, Patience, Preview, RulesRecord, remove_tree};
 use crate::tree::mirror::Mirror;
-use crate::tree::{Limits, Rules, change, differences};
+use crate::tree::{Limits, Rules, SourceCache, change, differences};
 
 /// How a baseline is called among a sandbox's checkpoints.
 pub(crate) const BASELINE_LABEL: &str = "baseline";
+
+/// The metadata that names the directory that a baseline was read from: its stat cache may mirror the baseline.
+pub(super) const BASELINE_OF: &str = "baselineOf";
+
+/// A frozen tree that a baseline is pictured from.
+pub(crate) struct Frozen<'a> {
+    /// Where it is, by its canonical path.
+    pub(crate) path: &'a Path,
+    /// The directory that it was taken of.
+    pub(crate) resource: &'a Path,
+    /// The sandbox that was made of it: the checkpoint's workspace.
+    pub(crate) sandbox: &'a Path,
+    /// The file clock right before it was taken, where that is known.
+    pub(crate) at: Option<Timestamp>,
+}
 
 /// What a baseline is taken of.
 pub(crate) struct BaselineRequest<'a> {
@@ -62,7 +77,7 @@ impl Manager {
         let purpose = Purpose {
             plan_id: request.plan_id,
             phase: Phase::Manual,
-            metadata: BTreeMap::new(),
+            metadata: BTreeMap::from([(BASELINE_OF.to_owned(), resource.id.to_string())]),
             label: Some(BASELINE_LABEL.to_owned()),
             rollback_of: None,
         };
@@ -92,25 +107,30 @@ impl Manager {
     /// The baseline of a sandbox, pictured from a frozen tree that is equal to what the sandbox was made as, inode for inode.
     pub(crate) fn take_frozen(
         &self,
-        frozen: &Path,
-        sandbox: &Path,
+        frozen: &Frozen<'_>,
         plan_id: &PlanId,
         ctx: &Context,
     ) -> Result<CheckpointId> {
         let inner = self.open_inner()?;
-        let frozen = Workspace::at(frozen.to_owned())?;
-        let sandbox = Workspace::at(sandbox.to_owned())?;
+        let resource = Workspace::at(frozen.resource.to_owned())?;
+        let sandbox = Workspace::at(frozen.sandbox.to_owned())?;
         // By its metadata one that a killed process made and did not write down is found again.
-        let metadata = BTreeMap::from([(COMMIT_OF.to_owned(), sandbox.id.to_string())]);
+        let metadata = BTreeMap::from([
+            (COMMIT_OF.to_owned(), sandbox.id.to_string()),
+            (BASELINE_OF.to_owned(), resource.id.to_string()),
+        ]);
         let label = Some(BASELINE_LABEL.to_owned());
         let purpose = Purpose { plan_id, phase: Phase::Manual, metadata, label, rollback_of: None };
+        // What is learned of the resource is noted only if nobody works there: it saves time, and nothing else.
+        let free = inner.try_workspace(&resource, ctx)?;
+        let frozen = &Frozen { at: frozen.at.filter(|_| free.is_some()), ..*frozen };
         let held = inner.lock_workspace(&sandbox, ctx)?;
         let published = inner.with_room(&BTreeSet::new(), ctx, || {
             let _store = inner.share_store(ctx)?;
-            let taken = inner.take_of(&frozen, &sandbox, ctx)?;
+            let taken = inner.take_of(frozen, &resource, &sandbox, ctx)?;
             inner.publish(&sandbox, taken, purpose.clone(), End::Before(ctx))
         })?;
-        drop(held);
+        drop((free, held));
         self.set_pinned(published.parsed.id, true)?;
         Ok(published.parsed.id)
     }
@@ -180,8 +200,14 @@ impl Manager {
 
 impl Inner {
     /// A picture of one directory as the checkpoint of another one.
-    fn take_of(&self, frozen: &Workspace, sandbox: &Workspace, ctx: &Context) -> Result<Taken<'_>> {
-        let root = frozen.open()?;
+    fn take_of(
+        &self,
+        frozen: &Frozen<'_>,
+        resource: &Workspace,
+        sandbox: &Workspace,
+        ctx: &Context,
+    ) -> Result<Taken<'_>> {
+        let root = Workspace::at(frozen.path.to_owned())?.open()?;
         let identity = match sandbox.open_if_there()? {
             Some(root) => identity(&root)?,
             None => identity(&root)?,
@@ -190,11 +216,19 @@ impl Inner {
         let mut cache = self.cache(sandbox, &rules, identity);
         cache.forget();
         let appender = cache.appender();
+        let source = match frozen.at {
+            Some(_) => self.to_learn(resource, &rules)?,
+            None => None,
+        };
         let draft = Draft::begin(self.layout(), &self.packs, &self.budget, self.durability)?;
         let limits = Limits::default();
-        let walk = self.walk(root, &cache, Some(&appender), &draft, &self.packs, &rules, limits, &[], ctx);
+        let mut walk =
+            self.walk(root, &cache, Some(&appender), &draft, &self.packs, &rules, limits, &[], ctx);
+        walk.source_cache =
+            source.as_ref().map(|source| SourceCache { writer: &source.appender, clock: frozen.at });
         let walked = walk.run(self.pool()?)?;
-        Ok(Taken { walked, identity, draft, cache, appender, rules: RulesRecord::default() })
+        let rules = RulesRecord::default();
+        Ok(Taken { walked, identity, draft, cache, appender, rules, of_source: source })
     }
 
     fn take_mirrored(
@@ -211,12 +245,30 @@ impl Inner {
         cache.forget();
         let appender = cache.appender();
         let ours = stage_names::remembered(self.layout(), resource)?;
+        let source = self.to_learn(resource, &rules)?;
         let draft = Draft::begin(self.layout(), &self.packs, &self.budget, self.durability)?;
+        let draft = draft.in_haste(&self.budget)?;
         let limits = Limits { max_files: request.max_files };
         let root = resource.open()?;
-        let walk = self.walk(root, &cache, Some(&appender), &draft, &self.packs, &rules, limits, &ours, ctx);
+        let mut walk =
+            self.walk(root, &cache, Some(&appender), &draft, &self.packs, &rules, limits, &ours, ctx);
+        walk.source_cache =
+            source.as_ref().map(|source| SourceCache { writer: &source.appender, clock: None });
         let walked = walk.run_mirrored(self.pool()?, request.mirror)?;
-        Ok(Taken { walked, identity, draft, cache, appender, rules: RulesRecord::default() })
+        let rules = RulesRecord::default();
+        Ok(Taken { walked, identity, draft, cache, appender, rules, of_source: source })
+    }
+
+    /// A stat cache to be filled for a resource; `None` when there is one, or the resource is gone.
+    fn to_learn(&self, resource: &Workspace, rules: &Rules) -> Result<Option<Learned>> {
+        let Some(root) = resource.open_if_there()? else { return Ok(None) };
+        let identity = identity(&root)?;
+        let cache = self.cache(resource, rules, identity);
+        if cache.source().is_some() {
+            return Ok(None);
+        }
+        let appender = cache.appender();
+        Ok(Some(Learned { cache, appender, identity }))
     }
 }
 

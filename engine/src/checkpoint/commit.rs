@@ -24,7 +24,7 @@ use crate::model::{Picture, Reason, RelPath, Uncovered};
 use crate::recovery::RestoreKind;
 use crate::restore::{Applied, GitMode, Manifests, Plan, PlanOptions, Root, plan};
 use crate::store::{Draft, End, Marks, Preview, RulesRecord, random_name};
-use crate::tree::{Limits, Rules, Walked, changes, differences, lookup};
+use crate::tree::{Limits, Notices, Rules, Walked, changes, differences, lookup};
 
 /// What the pins of a commit's checkpoints take on the disk at most, each beside the marks that it replaces.
 const PINS: u64 = 3 * (8 << 10);
@@ -43,6 +43,10 @@ pub(crate) struct Look<'a> {
     pub(crate) baselines: &'a dyn Manifests,
     /// Takes what the resource is to get.
     pub(crate) manifests: &'a dyn Manifests,
+    /// What was wanted to be heard of in the sandbox.
+    pub(crate) noticed_in_sandbox: &'a [RelPath],
+    /// The same in the resource.
+    pub(crate) noticed_in_resource: &'a [RelPath],
     /// The sandbox's directory.
     pub(crate) sandbox_root: &'a Root,
     /// The resource's directory.
@@ -102,6 +106,8 @@ pub(crate) struct CommitRequest<'a> {
     pub(crate) baseline: CheckpointId,
     /// The plan that the checkpoints belong to.
     pub(crate) plan_id: &'a PlanId,
+    /// Which paths the decision wants to hear of.
+    pub(crate) notices: Notices,
 }
 
 /// The two directories, locked.
@@ -207,13 +213,15 @@ impl Inner {
         let preview = Preview::new(&self.packs);
         let limits = Limits::default();
         let rules = base.record.rules.clone();
-        let mut theirs =
-            self.take(all.sandbox, duplicate(&sandbox_root)?, rules, limits, None, Some(&preview), ctx)?;
+        let notices = Some(all.request.notices);
+        let walk = |workspace, root, rules| {
+            self.take_noticing(workspace, duplicate(root)?, rules, limits, None, Some(&preview), notices, ctx)
+        };
+        let mut theirs = walk(all.sandbox, &sandbox_root, rules)?;
         let rules = RulesRecord::default();
         // Each takes no more of the room than it needs, so that the others find some.
         theirs.draft.leave_room(u64::MAX, theirs.share()?.needs)?;
-        let ours = self
-            .take(all.resource, duplicate(&resource_root)?, rules, limits, None, Some(&preview), ctx)
+        let ours = walk(all.resource, &resource_root, rules)
             .map_err(|error| self.with_others(&[&theirs.draft], error))?;
         ours.draft.leave_room(u64::MAX, ours.share()?.needs)?;
         let now = ours.walked.picture.clone();
@@ -231,6 +239,8 @@ impl Inner {
             refused: refused.iter().map(|u| u.path.clone()).collect(),
             baselines: &Both { draft: &theirs.draft, manifests: &preview },
             manifests: &Both { draft: &draft, manifests: &preview },
+            noticed_in_sandbox: &theirs.walked.noticed,
+            noticed_in_resource: &ours.walked.noticed,
             sandbox_root: &all.sandbox.root(&sandbox_root)?,
             resource_root: &all.resource.root(&resource_root)?,
             ctx,
@@ -349,8 +359,17 @@ impl Inner {
         let cache = self.cache(workspace, &rules, of.identity);
         let appender = cache.appender();
         let (totals, root_stat) = (of.walked.totals, of.walked.root_stat);
-        let walked = Walked { picture, totals, uncovered, cache: None, root_stat };
-        Ok(Taken { walked, identity: of.identity, draft, cache, appender, rules: of.rules.clone() })
+        let walked = Walked {
+            picture,
+            totals,
+            uncovered,
+            noticed: Vec::new(),
+            cache: None,
+            source_cache: None,
+            root_stat,
+        };
+        let (identity, rules) = (of.identity, of.rules.clone());
+        Ok(Taken { walked, identity, draft, cache, appender, rules, of_source: None })
     }
 
     /// The workspace's lock must be held.

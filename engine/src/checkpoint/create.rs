@@ -20,7 +20,7 @@ use crate::store::{
     CoverageRecord, Draft, End, FORMAT_VERSION, Identity, LossyPath, Marks, Preview, Published, Record,
     RollbackOf, RootRecord, RulesRecord, UncoveredRecord,
 };
-use crate::tree::{CacheWriter, Limits, Rules, Walk, Walked, lookup};
+use crate::tree::{CacheWriter, Limits, Notices, Rules, Walk, Walked, lookup};
 
 /// How many uncovered paths stand in the record itself.
 const LISTED: usize = 100;
@@ -43,6 +43,15 @@ pub(super) struct Taken<'a> {
     pub(super) cache: CacheFile,
     pub(super) appender: Appender,
     pub(super) rules: RulesRecord,
+    /// What was learned of another tree that is equal to the one that is pictured.
+    pub(super) of_source: Option<Learned>,
+}
+
+/// A stat cache of a tree that was read for the checkpoint of another one.
+pub(super) struct Learned {
+    pub(super) cache: CacheFile,
+    pub(super) appender: Appender,
+    pub(super) identity: Identity,
 }
 
 impl Manager {
@@ -153,6 +162,22 @@ impl Inner {
         manifests: Option<&Preview<'_>>,
         ctx: &Context,
     ) -> Result<Taken<'_>> {
+        self.take_noticing(workspace, root, rules, limits, target, manifests, None, ctx)
+    }
+
+    /// As [`Inner::take`], and lists the paths of which the caller wants to hear.
+    #[allow(clippy::too_many_arguments, reason = "what a walk needs, each from another owner")]
+    pub(super) fn take_noticing(
+        &self,
+        workspace: &Workspace,
+        root: OwnedFd,
+        rules: RulesRecord,
+        limits: Limits,
+        target: Option<&Picture>,
+        manifests: Option<&Preview<'_>>,
+        notices: Option<Notices>,
+        ctx: &Context,
+    ) -> Result<Taken<'_>> {
         let identity = identity(&root)?;
         let checked = Rules::new(&rules.exclude, rules.exclude_ignored, rules.max_file_bytes)?;
         let mut cache = self.cache(workspace, &checked, identity);
@@ -172,9 +197,12 @@ impl Inner {
             let sink: &dyn Sink = both.as_ref().map_or(&draft as &dyn Sink, |both| both);
             let mut walk =
                 self.walk(root, &cache, new_cache, sink, &self.packs, &checked, limits, &ours, ctx);
+            walk.notices = notices;
             walk.covered = covered.as_ref().map(|covered| covered as _);
             match walk.run(self.pool()?) {
-                Ok(walked) => return Ok(Taken { walked, identity, draft, cache, appender, rules }),
+                Ok(walked) => {
+                    return Ok(Taken { walked, identity, draft, cache, appender, rules, of_source: None });
+                }
                 // The cache counted on a manifest that cannot be read: everything is read again.
                 Err(error) if error.code() == Code::Corrupt && used_cache => {
                     tracing::warn!(%error, "the last checkpoint is damaged; the workspace is read anew");
@@ -218,11 +246,13 @@ impl Inner {
             cache: cache.source(),
             objects,
             new_cache,
+            source_cache: None,
             sink,
             rules,
             limits,
             strict: self.strict,
             covered: None,
+            notices: None,
             ours,
             ctx,
         }
@@ -236,7 +266,7 @@ impl Inner {
         purpose: Purpose<'_>,
         end: End<'_>,
     ) -> Result<Arc<Published>> {
-        let Taken { walked, identity, draft, cache, appender, rules } = taken;
+        let Taken { walked, identity, draft, cache, appender, rules, of_source } = taken;
         let id = self.next_id()?;
         let mut record = self.record(workspace, id, &walked, identity, rules, &purpose, &draft)?;
         let marks =
@@ -244,12 +274,16 @@ impl Inner {
         let parsed = record.parse()?;
         // Taken until the stat cache is written as well.
         let announce = || self.announce(id, end);
-        let _room = draft.publish(id, &mut record, marks.as_ref(), cache.adds(&appender), end, announce)?;
+        let adds = of_source.as_ref().map_or(0, |learned| learned.cache.adds(&learned.appender));
+        let adds = adds + cache.adds(&appender);
+        let _room = draft.publish(id, &mut record, marks.as_ref(), adds, end, announce)?;
         // It is there from here on: what fails now is no reason to say that it failed (C4, C12).
         if let Err(error) = self.packs.refresh() {
             tracing::warn!(%error, "the new pack is found by the next operation only");
         }
-        if let Some(root) = walked.cache {
+        let learned = of_source.map(|one| (one.cache, one.appender, one.identity));
+        let own = walked.cache.map(|root| (root, (cache, appender, identity)));
+        for (root, (cache, appender, identity)) in own.into_iter().chain(walked.source_cache.zip(learned)) {
             // The checkpoint is published: a cache that cannot be written costs time, not data.
             if let Err(error) = cache.commit(self.layout(), appender, root, id, identity) {
                 tracing::warn!(%error, "the stat cache cannot be written; the next checkpoint reads everything");

@@ -122,7 +122,9 @@ impl Inner {
                 picture: then,
                 totals: taken.walked.totals,
                 uncovered: taken.walked.uncovered.clone(),
+                noticed: Vec::new(),
                 cache: None,
+                source_cache: None,
                 root_stat: taken.walked.root_stat,
             },
             identity: taken.identity,
@@ -131,6 +133,7 @@ impl Inner {
             cache: self.cache(workspace, &Rules::new(&[], false, None)?, taken.identity),
             appender: self.cache(workspace, &Rules::new(&[], false, None)?, taken.identity).appender(),
             rules: RulesRecord::default(),
+            of_source: None,
         };
         let publish = || self.publish(workspace, taken, purpose(Phase::PreApply, None), End::Before(ctx));
         let before = journal.beside(of_before, publish)?.parsed.id;

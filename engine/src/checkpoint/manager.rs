@@ -164,6 +164,16 @@ impl Inner {
         )
     }
 
+    /// The same without waiting; `None` when somebody else is at work there.
+    pub(super) fn try_workspace(&self, workspace: &Workspace, ctx: &Context) -> Result<Option<FileLock>> {
+        let path = self.layout().workspace_lock(workspace.id.as_str());
+        match FileLock::acquire(&path, LockKind::Exclusive, Patience::Try, ctx) {
+            Ok(lock) => Ok(Some(lock)),
+            Err(error) if error.code() == Code::Busy => Ok(None),
+            Err(error) => Err(error),
+        }
+    }
+
     fn close(&self) -> Result<()> {
         if !self.closed.swap(true, Ordering::AcqRel) && self.store.ephemeral {
             return remove_tree(self.layout().root());

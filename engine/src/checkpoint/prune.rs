@@ -5,10 +5,11 @@ use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 use turnback_core::{
-    AUTOMATIC_LAST, CheckpointId, KeepReason, Kept, Millis, MillisSpan, Retained, RetentionRules,
+    AUTOMATIC_LAST, CheckpointId, KeepReason, Kept, Millis, MillisSpan, Retained, RetentionRules, SandboxId,
     plan_retention,
 };
 
+use super::baseline::BASELINE_OF;
 use super::cache_file::forget_base;
 use super::create::now;
 use super::journal_file::{needed, refuse_if_needed};
@@ -230,7 +231,11 @@ impl Inner {
                 Chosen::By(rules) => self.still_may_go(ids, rules),
             },
             // Stat caches that mirror it.
-            unlisted: &|gone| forget_base(layout, gone.parsed.sandbox_id.as_str(), gone.parsed.id),
+            unlisted: &|gone| {
+                let of = gone.record.metadata.get(BASELINE_OF).and_then(|id| id.parse::<SandboxId>().ok());
+                let source = of.map_or(Ok(0), |id| forget_base(layout, id.as_str(), gone.parsed.id))?;
+                Ok(source + forget_base(layout, gone.parsed.sandbox_id.as_str(), gone.parsed.id)?)
+            },
         })
     }
 

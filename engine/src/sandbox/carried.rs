@@ -1,12 +1,11 @@
 //! Commits of copies as the record knows them (S3, S6): what is being committed is written down before the first write, what was
 //! committed is the next baseline, and what the last one was can be undone.
 
-use std::time::Duration;
-
-use turnback_core::{CheckpointId, SandboxStatus};
+use turnback_core::{CheckpointId, PlanId, SandboxStatus};
 
 use super::commit::{CommitOptions, CommitReport, HeldBack, HoldReason, MergeMode};
 use super::handle::{Handle, Locked, illegal};
+use super::leads::may_lead;
 use super::names::StrategyName;
 use super::record::Record;
 use super::registry::Place;
@@ -192,33 +191,17 @@ fn refuse_foreign(handle: &Handle, options: &CommitOptions) -> Result<()> {
     Ok(())
 }
 
-/// What a commit would meet: as a commit up to the decision.
-pub(super) fn foresee(handle: &Handle, options: &CommitOptions, ctx: &Context) -> Result<CommitReport> {
+/// A sandbox that is about to be committed: what was cut short is finished, and its baseline is known.
+fn opened<'l>(
+    handle: &'l Handle,
+    options: &CommitOptions,
+    seen: Option<u64>,
+    ctx: &Context,
+) -> Result<(Locked<'l>, CheckpointId, PlanId)> {
     refuse_foreign(handle, options)?;
     let mut at = handle.locked(ctx)?;
-    at.record()?;
-    take_up(&mut at, ctx)?;
-    at.use_()?;
-    at.check(SandboxStatus::Committed)?;
-    super::frozen::know(&mut at, ctx)?;
-    let baseline = at.baseline()?;
-    let plan_id = plan_of(handle.plan_id())?;
-    let request =
-        CommitRequest { resource: handle.resource(), sandbox: handle.path(), baseline, plan_id: &plan_id };
-    let mut committer =
-        Committer { at: &mut at, options, only_looks: true, conflicts: Vec::new(), held: Vec::new() };
-    handle.manager().commit_back(&request, &mut committer, ctx)?;
-    let Committer { conflicts, held, .. } = committer;
-    Ok(CommitReport { conflicts, held_back: held, ..CommitReport::default() })
-}
-
-/// Commits a copy (S6).
-pub(super) fn commit(handle: &Handle, options: &CommitOptions, ctx: &Context) -> Result<CommitReport> {
-    refuse_foreign(handle, options)?;
-    let seen = handle.place().read()?.as_ref().map(count);
-    let mut at = handle.locked(ctx)?;
-    if at.record().ok().map(count) != seen {
-        at.record()?;
+    let now = count(at.record()?);
+    if seen.is_some_and(|seen| seen != now) {
         return Err(Error::new(
             Code::Busy,
             "another commit of this sandbox was made at the same time",
@@ -230,12 +213,36 @@ pub(super) fn commit(handle: &Handle, options: &CommitOptions, ctx: &Context) ->
     at.check(SandboxStatus::Committed)?;
     super::frozen::know(&mut at, ctx)?;
     let baseline = at.baseline()?;
-    let plan_id = plan_of(handle.plan_id())?;
-    let request =
-        CommitRequest { resource: handle.resource(), sandbox: handle.path(), baseline, plan_id: &plan_id };
+    Ok((at, baseline, plan_of(handle.plan_id())?))
+}
+
+fn request<'a>(handle: &'a Handle, baseline: CheckpointId, plan_id: &'a PlanId) -> CommitRequest<'a> {
+    CommitRequest {
+        resource: handle.resource(),
+        sandbox: handle.path(),
+        baseline,
+        plan_id,
+        notices: may_lead,
+    }
+}
+
+/// What a commit would meet: as a commit up to the decision.
+pub(super) fn foresee(handle: &Handle, options: &CommitOptions, ctx: &Context) -> Result<CommitReport> {
+    let (mut at, baseline, plan_id) = opened(handle, options, None, ctx)?;
+    let mut committer =
+        Committer { at: &mut at, options, only_looks: true, conflicts: Vec::new(), held: Vec::new() };
+    handle.manager().commit_back(&request(handle, baseline, &plan_id), &mut committer, ctx)?;
+    let Committer { conflicts, held, .. } = committer;
+    Ok(CommitReport { conflicts, held_back: held, ..CommitReport::default() })
+}
+
+/// Commits a copy (S6).
+pub(super) fn commit(handle: &Handle, options: &CommitOptions, ctx: &Context) -> Result<CommitReport> {
+    let seen = handle.place().read()?.as_ref().map(count);
+    let (mut at, baseline, plan_id) = opened(handle, options, seen, ctx)?;
     let mut committer =
         Committer { at: &mut at, options, only_looks: false, conflicts: Vec::new(), held: Vec::new() };
-    let outcome = handle.manager().commit_back(&request, &mut committer, ctx);
+    let outcome = handle.manager().commit_back(&request(handle, baseline, &plan_id), &mut committer, ctx);
     let Committer { conflicts, held, .. } = committer;
     let mut report = CommitReport { conflicts, held_back: held, ..CommitReport::default() };
     match outcome {
@@ -344,7 +351,7 @@ fn taken_back(
     let last =
         noted(record, LAST)?.ok_or_else(|| Error::corrupt("a sandbox's record lost its last commit"))?;
     let report = match last.resource {
-        None => nothing_to_undo(last.baseline),
+        None => RollbackReport::untouched(last.baseline),
         Some((before, after)) => {
             let request = RevertRequest { git: GitMode::Exact, ..RevertRequest::default() };
             manager.revert(before, after, request, ctx)?
@@ -362,25 +369,4 @@ fn taken_back(
         let_go(manager, &Made { baseline: newer, resource: last.resource });
     }
     Ok((next, report))
-}
-
-/// The commit wrote nothing to the resource.
-fn nothing_to_undo(baseline: CheckpointId) -> RollbackReport {
-    RollbackReport {
-        restored: true,
-        checkpoint_id: baseline,
-        undo_checkpoint_id: None,
-        written: 0,
-        deleted: 0,
-        restamped: 0,
-        root_recreated: false,
-        head_moved: false,
-        conflicts: Vec::new(),
-        kept: Vec::new(),
-        not_restorable: Vec::new(),
-        actions: Vec::new(),
-        journaled: false,
-        recovered: None,
-        duration: Duration::ZERO,
-    }
 }

@@ -189,13 +189,13 @@ impl Making<'_> {
     /// Takes two snapshots: the one to work in, and the frozen one that its baseline is pictured from when it is first needed (W6).
     fn snapshot(&self, mut record: Record, ctx: &Context) -> Result<Record> {
         let holder = make_holder(&record, &self.chosen.base)?;
-        {
+        let at = {
             // Nobody rolls the resource back in between.
             let _held = self.manager.hold_workspace(&record.resource, ctx)?;
-            frozen::take(&record, &holder)?;
-        }
+            frozen::take(&record, &holder)?
+        };
         ctx.check()?;
-        frozen::note(&mut record);
+        frozen::note(&mut record, at);
         record.status = record.status.transition(SandboxStatus::Created).map_err(super::handle::illegal)?;
         self.place.write(&record)?;
         Ok(record)

@@ -13,8 +13,10 @@ use super::registry::Place;
 use super::removal::plan_of;
 use super::snapshot;
 use crate::checkpoint::Manager;
+use crate::checkpoint::baseline::Frozen;
 use crate::context::Context;
 use crate::error::{Error, Result};
+use crate::model::Timestamp;
 use crate::restore::{Dir, Root};
 use crate::tree::sys;
 
@@ -32,15 +34,17 @@ fn name_of(path: &std::path::Path) -> &[u8] {
     path.file_name().map(OsStrExt::as_bytes).unwrap_or_default()
 }
 
-/// Takes both snapshots: the frozen one of the resource, and of that one the other, so that they are equal.
+/// Takes both snapshots: the frozen one of the resource, and of that one the other, so that they are equal. Gives the file clock as it
+/// was right before.
 ///
 /// # Errors
 /// `UNSUPPORTED_FILESYSTEM` when the system refuses one.
-pub(super) fn take(record: &Record, holder: &Dir) -> Result<()> {
+pub(super) fn take(record: &Record, holder: &Dir) -> Result<Timestamp> {
     let refused = |e: std::io::Error| unsupported(MechanismChoice::Btrfs, &[e.to_string()]).because(e);
     let resource = sys::open_root(&record.resource)
         .map_err(|e| Error::io("opening the resource", e).at(&record.resource))?;
     let frozen = path_of(record);
+    let before = sys::file_clock();
     snapshot::take(resource.as_fd(), holder, name_of(&frozen), true).map_err(refused)?;
     // One that came meanwhile would be empty.
     snapshot::can_be_taken_of(&record.resource)
@@ -51,7 +55,7 @@ pub(super) fn take(record: &Record, holder: &Dir) -> Result<()> {
         .map_err(|e| Error::io("opening the snapshot", e).at(&frozen))?;
     snapshot::take(source.as_fd(), holder, name_of(&record.path), false).map_err(refused)?;
     let_clock_tick();
-    Ok(())
+    Ok(before)
 }
 
 /// Lets the clock that stamps files move on, so that no write in the sandbox can have a timestamp that something has already.
@@ -67,8 +71,14 @@ fn let_clock_tick() {
 }
 
 /// Notes that the baseline is to be pictured.
-pub(super) fn note(record: &mut Record) {
-    record.extra.insert(FROZEN.to_owned(), "1".to_owned());
+pub(super) fn note(record: &mut Record, at: Timestamp) {
+    record.extra.insert(FROZEN.to_owned(), format!("{} {}", at.sec, at.nsec));
+}
+
+/// When the snapshots were taken, by the file clock; older records do not say.
+fn taken_at(note: &str) -> Option<Timestamp> {
+    let (sec, nsec) = note.split_once(' ')?;
+    Some(Timestamp { sec: sec.parse().ok()?, nsec: nsec.parse().ok()? })
 }
 
 /// Pictures the baseline of a sandbox that has only its frozen snapshot, and gives the new record, which is written; `None` when it has
@@ -79,20 +89,20 @@ pub(super) fn pictured(
     record: &Record,
     ctx: &Context,
 ) -> Result<Option<Record>> {
-    if !record.extra.contains_key(FROZEN) {
-        return Ok(None);
-    }
+    let Some(noted) = record.extra.get(FROZEN) else { return Ok(None) };
     // One that a killed process made.
     manager.let_go_of_commits(&record.id)?;
-    let frozen = path_of(record);
+    let path = path_of(record);
     let plan_id = plan_of(record.plan_id.as_ref())?;
-    let baseline = manager.take_frozen(&frozen, &record.path, &plan_id, ctx)?;
+    let (resource, sandbox, at) = (&record.resource, &record.path, taken_at(noted));
+    let frozen = Frozen { path: &path, resource, sandbox, at };
+    let baseline = manager.take_frozen(&frozen, &plan_id, ctx)?;
     let mut next = record.clone();
     next.extra.remove(FROZEN);
     next.baseline = Some(baseline);
     place.write(&next)?;
     if let Some(Ok(holder)) = record.holder.as_deref().map(Root::open) {
-        snapshot::remove(holder.top(), name_of(&frozen));
+        snapshot::remove(holder.top(), name_of(&path));
     }
     Ok(Some(next))
 }

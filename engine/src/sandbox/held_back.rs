@@ -5,7 +5,7 @@ use crate::model::RelPath;
 use crate::restore::is_git_name;
 
 /// Names, of files or directories anywhere, that make some program of the host run something later.
-const ANYWHERE: [&str; 11] = [
+const ANYWHERE: [&str; 10] = [
     ".vscode",
     ".idea",
     ".devcontainer",
@@ -16,8 +16,11 @@ const ANYWHERE: [&str; 11] = [
     ".envrc",
     ".husky",
     ".pre-commit-config.yaml",
-    ".lefthook.yml",
 ];
+
+/// What lefthook reads, with or without a dot before it: its configuration, a person's own beside it, and the directories of its scripts.
+const LEFTHOOK: [&str; 2] = ["lefthook", "lefthook-local"];
+const LEFTHOOK_FORMATS: [&str; 4] = ["yml", "yaml", "json", "toml"];
 
 /// What shells read when they start.
 const SHELL: [&str; 18] = [
@@ -41,6 +44,17 @@ const SHELL: [&str; 18] = [
     ".xonshrc",
 ];
 
+fn is_lefthook(name: &[u8]) -> bool {
+    let Ok(name) = std::str::from_utf8(name) else { return false };
+    let name = name.to_ascii_lowercase();
+    let bare = name.strip_prefix('.').unwrap_or(&name);
+    match bare.split_once('.') {
+        Some((stem, format)) => LEFTHOOK.contains(&stem) && LEFTHOOK_FORMATS.contains(&format),
+        // The directories of scripts.
+        None => LEFTHOOK.contains(&bare) && name.len() != bare.len(),
+    }
+}
+
 /// Why a path is held back, with the path of the name that is the reason; `None` when it is not.
 pub(super) fn by_name(path: &RelPath) -> Option<(RelPath, HoldReason)> {
     let mut at = RelPath::root();
@@ -53,7 +67,11 @@ pub(super) fn by_name(path: &RelPath) -> Option<(RelPath, HoldReason)> {
         // File systems that fold case would take one for the other.
         let is = |known: &str| name.eq_ignore_ascii_case(known.as_bytes());
         let is_fish = last.eq_ignore_ascii_case(b".config") && name.eq_ignore_ascii_case(b"fish");
-        if ANYWHERE.iter().any(|known| is(known)) || SHELL.iter().any(|known| is(known)) || is_fish {
+        if ANYWHERE.iter().any(|known| is(known))
+            || SHELL.iter().any(|known| is(known))
+            || is_fish
+            || is_lefthook(name)
+        {
             return Some((at, HoldReason::Trusted));
         }
         last = name;

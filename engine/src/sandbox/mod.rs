@@ -16,6 +16,7 @@ mod frozen;
 mod git_worktree;
 mod handle;
 mod held_back;
+mod leads;
 mod lease;
 mod locations;
 mod names;

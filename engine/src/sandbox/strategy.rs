@@ -270,11 +270,20 @@ fn save(at: &Locked<'_>, ctx: &Context) -> Result<Option<CheckpointId>> {
             manager.set_pinned(saved.checkpoint_id, true)?;
             Ok(Some(saved.checkpoint_id))
         }
-        Err(error) if error.code() == Code::NotFound && is_gone(handle.path()) => Ok(None),
+        // A file in its place is work that stays where it is, beside the sandbox, and the report names it.
+        Err(error)
+            if matches!(error.code(), Code::NotFound | Code::NotADirectory)
+                && has_no_directory(handle.path()) =>
+        {
+            Ok(None)
+        }
         Err(error) => Err(error),
     }
 }
 
-fn is_gone(path: &Path) -> bool {
-    matches!(rustix::fs::lstat(path), Err(rustix::io::Errno::NOENT))
+fn has_no_directory(path: &Path) -> bool {
+    match rustix::fs::lstat(path) {
+        Ok(stat) => rustix::fs::FileType::from_raw_mode(stat.st_mode) != rustix::fs::FileType::Directory,
+        Err(errno) => errno == rustix::io::Errno::NOENT,
+    }
 }

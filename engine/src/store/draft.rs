@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use turnback_core::CheckpointId;
 
-use super::budget::Budget;
+use super::budget::{Budget, free_space};
 use super::format::seal_short;
 use super::layout::Layout;
 use super::pack::PackWriter;
@@ -95,6 +95,21 @@ impl<'a> Draft<'a> {
         files::make_directory(&directory)?;
         let writer = PackWriter::new(directory.join("objects.pack"), durability == Durability::Power, room);
         Ok(Self { layout, packs, directory, writer: Some(writer), durability, published: false })
+    }
+
+    /// Writes contents as they are, as long as they take no more than an eighth of the room that the store has left: somebody waits for
+    /// them. The rest is compressed.
+    ///
+    /// # Errors
+    /// `BUSY`, or the system's error.
+    pub fn in_haste(mut self, budget: &Budget) -> Result<Self> {
+        let held = budget.held()?;
+        let left = budget.cap().saturating_sub(held.settled).saturating_sub(held.taken);
+        let (free, reserve) = free_space(self.layout.root())?;
+        if let Some(writer) = &mut self.writer {
+            writer.plain_until(left.min(free.saturating_sub(reserve)) / 8);
+        }
+        Ok(self)
     }
 
     fn writer(&self) -> Result<&PackWriter<'a>> {

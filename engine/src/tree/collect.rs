@@ -24,6 +24,7 @@ pub(super) struct Collector {
     changing: AtomicU64,
     uncovered: Mutex<Vec<Uncovered>>,
     links: Mutex<HashMap<(u64, u64), LinkSeen>>,
+    noticed: Mutex<Vec<RelPath>>,
 }
 
 struct LinkSeen {
@@ -58,6 +59,18 @@ impl Collector {
         let seen = links.entry((dev, ino)).or_insert(LinkSeen { nlink, paths: Vec::new() });
         seen.nlink = seen.nlink.max(nlink);
         seen.paths.push(path);
+    }
+
+    pub(super) fn notice(&self, path: RelPath) {
+        self.noticed.lock().unwrap_or_else(PoisonError::into_inner).push(path);
+    }
+
+    /// The paths that somebody wanted to hear of, sorted.
+    pub(super) fn noticed(&self) -> Vec<RelPath> {
+        let mut noticed = std::mem::take(&mut *self.noticed.lock().unwrap_or_else(PoisonError::into_inner));
+        noticed.sort();
+        noticed.dedup();
+        noticed
     }
 
     /// The hard-link groups, and all uncovered paths sorted by path.

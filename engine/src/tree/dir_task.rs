@@ -13,6 +13,7 @@ use super::exclude::IgnoreChain;
 use super::list::{self, Slot};
 use super::mirror::{Mirror, MirrorError};
 use super::mirrored::{refused_directory, settled};
+use super::source::{Source, source_of};
 use super::stat::Stat;
 use super::stat_cache::{self, CacheRef, Known, Listing, Record};
 use super::walk::Shared;
@@ -53,6 +54,8 @@ struct State {
     /// The same by value, for a second tree.
     wanted: Xattrs,
     same_inode: bool,
+    /// The directory that was read, where the picture is another one's.
+    source: Option<Source>,
     contents: Contents,
 }
 
@@ -76,6 +79,8 @@ pub(super) struct Finished {
     pub(super) trusted: bool,
     pub(super) manifest: Hash,
     pub(super) cache: CacheRef,
+    /// What the stat cache of the tree that is read will say, where the picture is another one's.
+    pub(super) source: Known,
     pub(super) xattrs: Option<Hash>,
     /// Extended attributes are as the parent's record has them; `xattrs` says nothing.
     same_xattrs: bool,
@@ -94,6 +99,11 @@ impl State {
             }
         };
         let (meta, stat) = settled(shared, || directory.path.clone(), made, self.xattrs)?;
+        self.source = Some(Source {
+            stat: self.stat,
+            listing_trusted: self.listing_trusted,
+            trusted: self.listing_trusted && meta == Meta { xattrs: self.xattrs, ..self.stat.meta() },
+        });
         self.stat = stat;
         self.xattrs = meta.xattrs;
         self.trusted = mirror.is_trusted();
@@ -215,6 +225,7 @@ fn enter<'s>(
         xattrs: None,
         wanted: Xattrs::default(),
         same_inode: false,
+        source: None,
         contents: Contents::Same { changed: Vec::new() },
     };
     let into = match shared.mirror.map(|mirror| mirror.directory(&directory.path)).transpose() {
@@ -254,7 +265,9 @@ fn enter<'s>(
         children.extend(slots.iter().enumerate().filter(|(_, s)| s.is_child()).map(|(i, _)| i));
         // Names may have come and gone while they were looked at: then the later timestamps count, and the list is not trusted.
         if let Ok(after) = sys::stat_fd(fd.as_fd()) {
-            state.listing_trusted &= after.ctime == state.stat.ctime && after.mtime == state.stat.mtime;
+            let is_same = after.ctime == state.stat.ctime && after.mtime == state.stat.mtime;
+            state.listing_trusted &= is_same;
+            state.trusted &= is_same;
             state.stat = after;
         }
         state.contents = Contents::Fresh { slots };
@@ -395,6 +408,7 @@ fn place(slot: &mut Slot, result: ChildResult) {
             let before = slot.entry.as_ref().and_then(|e| e.meta.xattrs);
             let xattrs = if f.same_xattrs { before } else { f.xattrs };
             slot.now = Known { stat: f.stat, child: f.cache, trusted: f.trusted, uncovered: None };
+            slot.source = f.source;
             slot.entry = Some(Entry {
                 name: slot.name.as_bytes().into(),
                 meta: Meta { xattrs, ..f.stat.meta() },
@@ -430,6 +444,7 @@ fn finish(shared: &Shared<'_>, directory: &Directory) -> Result<Finished> {
         xattrs,
         wanted: _,
         same_inode,
+        source,
         contents,
     } = state;
     let mut finished = Finished {
@@ -437,6 +452,7 @@ fn finish(shared: &Shared<'_>, directory: &Directory) -> Result<Finished> {
         trusted,
         manifest: Hash([0; 32]),
         cache: CacheRef::default(),
+        source: Known::default(),
         xattrs,
         same_xattrs: same_inode,
         unchanged: false,
@@ -463,7 +479,13 @@ fn finish(shared: &Shared<'_>, directory: &Directory) -> Result<Finished> {
     };
     let mut entries = Vec::with_capacity(slots.len());
     let mut known_now = Vec::with_capacity(slots.len());
+    let mut known_source = Vec::new();
+    let mut is_whole = true;
     for slot in slots {
+        is_whole &= slot.entry.is_some();
+        if shared.walk.source_cache.is_some() && slot.entry.is_some() {
+            known_source.push(source_of(shared, &slot));
+        }
         if let Some(entry) = slot.entry {
             entries.push(entry);
             known_now.push(slot.now);
@@ -481,6 +503,13 @@ fn finish(shared: &Shared<'_>, directory: &Directory) -> Result<Finished> {
         };
         let names = entries.iter().map(|e| &*e.name).zip(known_now);
         finished.cache = cache.append(&stat_cache::encode(&listing, names))?;
+    }
+    if let Some(cache) = &shared.walk.source_cache {
+        let own = Source { stat, listing_trusted, trusted: false };
+        let directory = source.unwrap_or_else(|| own.at_once(shared));
+        let names = entries.iter().map(|e| &*e.name).zip(known_source);
+        let rest = (ignore_fingerprint, finished.manifest);
+        finished.source = directory.known(is_whole, rest, names, cache.writer)?;
     }
     Ok(finished)
 }

@@ -34,6 +34,8 @@ pub(super) struct Slot {
     pub(super) before: Option<Known>,
     /// What the next cache will say.
     pub(super) now: Known,
+    /// What the stat cache of the tree that is read will say, where the picture is another one's.
+    pub(super) source: Known,
     /// The entry as it goes into the manifest; for child directories the last checkpoint's until the child is done; `None` for a
     /// name that is gone.
     pub(super) entry: Option<Entry>,
@@ -116,6 +118,11 @@ impl Scan<'_> {
         }
         for (i, stat) in tally.links {
             self.link(&stat, record.name(i).to_bytes());
+        }
+        if self.shared.walk.notices.is_some() {
+            for i in (0..record.len()).filter(|&i| record.known(i).uncovered.is_none()) {
+                self.shared.notice(self.path, record.name(i).to_bytes(), record.known(i).stat.kind());
+            }
         }
         *children = tally.children;
         true
@@ -213,8 +220,14 @@ impl Scan<'_> {
     }
 
     fn examine(&self, name: CString, before: Option<(Known, &Entry)>) -> Result<Slot> {
-        let mut slot =
-            Slot { name, before: before.map(|b| b.0), now: Known::default(), entry: None, child: false };
+        let mut slot = Slot {
+            name,
+            before: before.map(|b| b.0),
+            now: Known::default(),
+            source: Known::default(),
+            entry: None,
+            child: false,
+        };
         if self.shared.stopped() {
             return Ok(slot);
         }
@@ -272,6 +285,7 @@ impl Scan<'_> {
         let node = match kind {
             FileKind::Directory => {
                 slot.child = true;
+                self.shared.notice(self.path, slot.name.as_bytes(), kind);
                 slot.entry = before.map(|b| b.1.clone());
                 // A directory that was left out before has no attributes and no record to go by.
                 let is_known = |k: &Known| k.uncovered.is_none() && k.stat.kind() == FileKind::Directory;
@@ -372,6 +386,7 @@ impl Scan<'_> {
 
     pub(super) fn account(&self, slot: &Slot, stat: &Stat) {
         let is_file = stat.kind() == FileKind::File;
+        self.shared.notice(self.path, slot.name.as_bytes(), stat.kind());
         self.shared.count(1, if is_file { stat.size } else { 0 });
         // Links and pipes can have several names as well (input 12).
         if stat.nlink > 1 {
@@ -447,6 +462,7 @@ pub(super) fn slots_of(shared: &Shared<'_>, record: &Record) -> Result<Vec<Slot>
             name: record.name(i).to_owned(),
             before: Some(known),
             now: known,
+            source: Known::default(),
             entry: Some(entry),
             child: false,
         }

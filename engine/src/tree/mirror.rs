@@ -11,6 +11,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use rustix::io::Errno;
 
 use super::stat::Stat;
+use super::stat_cache::Known;
 use crate::error::Error;
 use crate::model::{Entry, Meta, RelPath, Xattrs};
 
@@ -124,6 +125,8 @@ pub struct First {
     pub path: RelPath,
     /// Its state; the name is the first one's.
     pub entry: Entry,
+    /// What is known of the source's inode.
+    pub(super) source: Known,
 }
 
 /// One inode of the source; held while its first name is made, so that nobody makes it twice.

@@ -36,6 +36,8 @@ impl Scan<'_> {
             match into.link(&first.path, &slot.name) {
                 Ok(Some(made)) => {
                     slot.now = self.made_known(made);
+                    let known = first.source.trusted && first.source.stat.same_inode_state(&stat);
+                    slot.source = self.source_known(&stat, known);
                     slot.entry = Some(Entry { name: slot.name.as_bytes().into(), ..first.entry.clone() });
                     self.account(slot, &stat);
                     return Ok(true);
@@ -55,7 +57,7 @@ impl Scan<'_> {
         }
         let done = self.mirror_inode(into, slot, stat, kind, last)?;
         if let Some(entry) = slot.entry.clone().filter(|_| done) {
-            *first = Some(First { path: self.path.join(slot.name.as_bytes()), entry });
+            *first = Some(First { path: self.path.join(slot.name.as_bytes()), entry, source: slot.source });
         }
         Ok(done)
     }
@@ -121,6 +123,7 @@ impl Scan<'_> {
                 }
                 self.set_made(slot, &read.stat, made, hash, node)?;
                 slot.now.trusted &= !read.changing;
+                slot.source.trusted &= !read.changing;
             }
             Err(Failure::File(errno)) => self.leave_out(slot, stat, FileKind::File, errno)?,
             Err(Failure::Mirror(errno)) => self.refuse(slot, stat, FileKind::File, errno),
@@ -140,6 +143,7 @@ impl Scan<'_> {
         let path = || self.path.join(slot.name.as_bytes());
         let (meta, stat) = settled(self.shared, path, made, xattrs)?;
         slot.now = self.made_known(stat);
+        slot.source = self.source_known(source, meta == Meta { xattrs, ..source.meta() });
         slot.entry = Some(Entry { name: slot.name.as_bytes().into(), meta, node });
         self.account(slot, source);
         Ok(())
@@ -147,6 +151,12 @@ impl Scan<'_> {
 
     fn made_known(&self, stat: Stat) -> Known {
         Known { stat, trusted: self.shared.mirror.is_some_and(|m| m.is_trusted()), ..Known::default() }
+    }
+
+    /// What is known of the path that was read; only where the picture says the same of it.
+    fn source_known(&self, stat: &Stat, is_same: bool) -> Known {
+        let trusted = is_same && self.shared.trusts_source(stat.ctime, self.clock);
+        Known { stat: *stat, trusted, ..Known::default() }
     }
 
     /// The second tree cannot have this path.

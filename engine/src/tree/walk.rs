@@ -18,13 +18,24 @@ use super::stat_cache::{CacheReader, CacheRef, CacheWriter};
 use super::sys;
 use crate::context::{Context, Progress};
 use crate::error::{Code, Error, Result};
-use crate::model::{Meta, Objects, Picture, RelPath, Sink, Timestamp, Uncovered};
+use crate::model::{FileKind, Meta, Objects, Picture, RelPath, Sink, Timestamp, Uncovered};
 
 /// What ends a walk that grows too large.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Limits {
     /// More paths than this fail with `TOO_BROAD` (C16).
     pub max_files: Option<u64>,
+}
+
+/// Tells whether the caller wants to hear of a name in a directory.
+pub type Notices = fn(&RelPath, &[u8], FileKind) -> bool;
+
+/// A second stat cache: of the tree that is read, where the picture is another one's that is equal to it.
+pub struct SourceCache<'a> {
+    /// Takes its records.
+    pub writer: &'a dyn CacheWriter,
+    /// The file clock when the two were equal; `None` when that is while they are read.
+    pub clock: Option<Timestamp>,
 }
 
 /// Everything a walk needs.
@@ -37,6 +48,8 @@ pub struct Walk<'a> {
     pub objects: &'a dyn Objects,
     /// Where the new stat cache goes; `None` when none is wanted.
     pub new_cache: Option<&'a dyn CacheWriter>,
+    /// What is learned of the tree that is read, where it is not the one that is pictured.
+    pub source_cache: Option<SourceCache<'a>>,
     /// Where contents and manifests go.
     pub sink: &'a dyn Sink,
     /// What is left out.
@@ -47,6 +60,8 @@ pub struct Walk<'a> {
     pub strict: bool,
     /// Paths that are walked although an ignore file names them: those that the checkpoint has to which a workspace is compared.
     pub covered: Option<&'a (dyn Fn(&RelPath) -> bool + Sync)>,
+    /// Which paths are listed in [`Walked::noticed`].
+    pub notices: Option<Notices>,
     /// Names directly in the root that are ours and no part of the workspace: staging directories that the store remembers.
     pub ours: &'a [Vec<u8>],
     /// Cancel, deadline, progress.
@@ -62,8 +77,12 @@ pub struct Walked {
     pub totals: Totals,
     /// All uncovered paths, sorted.
     pub uncovered: Vec<Uncovered>,
+    /// The paths that the caller wanted to hear of, sorted.
+    pub noticed: Vec<RelPath>,
     /// The new root record of the stat cache, where one was wanted.
     pub cache: Option<CacheRef>,
+    /// The root record of the second stat cache, where one was wanted.
+    pub source_cache: Option<CacheRef>,
     /// The root's inode state.
     pub root_stat: Stat,
 }
@@ -138,13 +157,16 @@ impl<'a> Walk<'a> {
             return Err(Error::new(Code::Io, "the walk ended without a result", "please report this"));
         };
         let totals = shared.collector.totals();
+        let noticed = shared.collector.noticed();
         let (links, uncovered) = shared.collector.finish();
         let root = Meta { xattrs: finished.xattrs, ..finished.stat.meta() };
         Ok(Walked {
             picture: Picture { root, manifest: finished.manifest, links },
             totals,
             uncovered,
+            noticed,
             cache: shared.walk.new_cache.map(|_| finished.cache),
+            source_cache: shared.walk.source_cache.as_ref().map(|_| finished.source.child),
             root_stat: finished.stat,
         })
     }
@@ -193,6 +215,13 @@ impl Shared<'_> {
         }
     }
 
+    /// Lists a path if the caller wants to hear of it.
+    pub(super) fn notice(&self, directory: &RelPath, name: &[u8], kind: FileKind) {
+        if self.walk.notices.is_some_and(|wants| wants(directory, name, kind)) {
+            self.collector.notice(directory.join(name));
+        }
+    }
+
     pub(super) fn uncovered(&self, item: Uncovered) {
         self.collector.uncovered(item);
     }
@@ -202,6 +231,12 @@ impl Shared<'_> {
         let age = (i128::from(clock.sec) - i128::from(ctime.sec)) * 1_000_000_000
             + (i128::from(clock.nsec) - i128::from(ctime.nsec));
         age > i128::from(self.slack_ns)
+    }
+
+    /// As [`Shared::trusts`], for the tree that is read where the picture is another one's.
+    pub(super) fn trusts_source(&self, ctime: Timestamp, clock: Timestamp) -> bool {
+        let equal_at = self.walk.source_cache.as_ref().and_then(|source| source.clock);
+        self.trusts(ctime, equal_at.unwrap_or(clock))
     }
 
     /// Takes a place among the open directories; `false` when there is none.

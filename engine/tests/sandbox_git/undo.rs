@@ -123,3 +123,24 @@ fn of_the_first_commit_and_of_a_branch() {
     assert_eq!(changes(&sandbox), [("new".to_owned(), "added")]);
     assert_eq!(code(sandbox.undo_commit(&ctx())), Code::NotUndoable);
 }
+
+/// Putting the sandbox back says nothing of its commit: that one can be taken back all the same (S3, S12).
+#[test]
+fn after_a_rollback() {
+    let ground = Ground::new();
+    let sandbox = ground.create();
+    let path = sandbox.handle().path().to_owned();
+    let head = ground.git(&["rev-parse", "HEAD"]);
+    let files = ground.files();
+    write(&path, "a.txt", "committed");
+    commit(&sandbox);
+    write(&path, "a.txt", "more");
+    assert!(sandbox.rollback(&ctx()).unwrap().restored);
+    assert_eq!(sandbox.handle().status().unwrap(), SandboxStatus::RolledBack);
+    let report = sandbox.undo_commit(&ctx()).unwrap();
+    assert!(report.restored, "{report:?}");
+    assert_eq!((ground.git(&["rev-parse", "HEAD"]), ground.files()), (head, files));
+    assert_eq!(fs::read(path.join("a.txt")).unwrap(), b"committed");
+    assert!(!changes(&sandbox).is_empty(), "it is uncommitted again");
+    assert_eq!(code(sandbox.undo_commit(&ctx())), Code::NotUndoable);
+}

@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use turnback_engine::sandbox::LeaseRequest;
 use turnback_engine::{Code, SandboxOptions};
 
+use crate::common::place::code;
 use crate::place::{Place, ctx};
 
 #[test]
@@ -69,4 +70,20 @@ fn an_abandoned_one_is_kept() {
     let report = place.sandboxes.cleanup_abandoned(&ctx()).unwrap();
     assert_eq!((report.removed.len(), report.remains.is_empty()), (1, true));
     place.is_clean(0);
+}
+
+/// A file in the place of the root is work, too: it stays, is named, and keeps nobody from cleaning up (S10).
+#[test]
+fn a_file_in_the_place_of_the_root() {
+    let place = Place::here();
+    place.write("f", "1");
+    let sandbox = place.create();
+    let path = sandbox.enter(&ctx()).unwrap();
+    fs::remove_dir_all(&path).unwrap();
+    fs::write(&path, "work").unwrap();
+    assert_eq!(code(sandbox.cleanup(false, &ctx())), Code::UnsavedWork);
+    let report = sandbox.cleanup(true, &ctx()).unwrap();
+    assert_eq!((report.saved_checkpoint_id, report.remains.paths), (None, vec![path.clone()]));
+    assert_eq!(fs::read(&path).unwrap(), b"work");
+    assert_eq!(place.sandboxes.list(&ctx()).unwrap().len(), 0);
 }

@@ -26,6 +26,7 @@ mod held_back;
 mod inputs;
 mod inside;
 mod killed;
+mod learned;
 mod leases;
 mod life;
 mod place;

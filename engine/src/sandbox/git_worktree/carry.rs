@@ -5,7 +5,7 @@ use std::time::Instant;
 use turnback_core::{CheckpointId, Phase, SandboxStatus};
 
 use super::aim::{Aim, CommitAim, UndoAim};
-use super::changed::{Changed, Sorter};
+use super::changed::{Changed, Sorter, leads};
 use super::finish::{recover, settled};
 use super::moving::{Moved, Scene, move_head};
 use super::pending::{self, Pending, Undo, Work};
@@ -83,11 +83,14 @@ impl GitWorktreeSandbox {
         let all = scene.manager.diff(old, DiffTo::Checkpoint(now), scene.ctx)?;
         let sandbox = Root::open(self.handle.path())?;
         let base = scene.repository.tree_of(scene.registered.base)?;
+        let resource = Root::open(self.handle.resource())?;
+        let leads = leads(&all, &base, &scene.repository.config, [&resource, &sandbox])?;
         let sorter = Sorter {
             manager: scene.manager,
             repository: &scene.repository,
             registered: &scene.registered,
             sandbox: &sandbox,
+            leads: &leads,
             now,
             base: &base,
             options,
@@ -166,7 +169,7 @@ impl GitWorktreeSandbox {
         at.record()?;
         take_up(&mut at, ctx)?;
         let undo = match Undo::of(at.record()?)? {
-            Some(undo) if at.status() == SandboxStatus::Committed => undo,
+            Some(undo) if matches!(at.status(), SandboxStatus::Committed | SandboxStatus::RolledBack) => undo,
             _ => {
                 return Err(Error::new(
                     Code::NotUndoable,
@@ -175,25 +178,14 @@ impl GitWorktreeSandbox {
                 ));
             }
         };
+        if at.status() == SandboxStatus::RolledBack {
+            // Putting the sandbox back said nothing of its commit. Taking that one back is a use of the sandbox.
+            at.use_()?;
+        }
         at.check(SandboxStatus::RolledBack)?;
         let scene = Scene::of(&at, ctx)?;
-        let mut report = RollbackReport {
-            restored: true,
-            checkpoint_id: at.baseline()?,
-            undo_checkpoint_id: None,
-            written: 0,
-            deleted: 0,
-            restamped: 0,
-            root_recreated: false,
-            head_moved: false,
-            conflicts: Vec::new(),
-            kept: Vec::new(),
-            not_restorable: Vec::new(),
-            actions: Vec::new(),
-            journaled: true,
-            recovered: None,
-            duration: started.elapsed(),
-        };
+        let untouched = RollbackReport::untouched(at.baseline()?);
+        let mut report = RollbackReport { journaled: true, ..untouched };
         if let Some((before, after)) = pending::ids(undo.checkpoints.as_ref())? {
             report.checkpoint_id = before;
             report.actions = scene.manager.diff(before, DiffTo::Checkpoint(after), ctx)?;

@@ -1,19 +1,24 @@
 //! What a sandbox changed, as git is to have it: what goes into the commit, and what is held back.
 
-use git2::ObjectType;
+use std::collections::BTreeSet;
 
+use git2::ObjectType;
+use rustix::io::Errno;
+
+use super::config::Config;
 use super::ignored::Ignored;
 use super::objects::{Item, Kind, Tree};
 use super::registration::Registered;
 use super::repository::Repository;
 use crate::change::{Change, ChangeKind};
 use crate::checkpoint::Manager;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::model::{Entry, Node, RelPath};
 use crate::report::Conflict;
 use crate::restore::Root;
 use crate::sandbox::commit::{CommitOptions, HeldBack, HoldReason};
 use crate::sandbox::held_back::by_name;
+use crate::sandbox::leads::Leads;
 use turnback_core::CheckpointId;
 
 /// The changes of a sandbox since its baseline.
@@ -44,10 +49,52 @@ pub(super) struct Sorter<'a> {
     pub(super) repository: &'a Repository,
     pub(super) registered: &'a Registered,
     pub(super) sandbox: &'a Root,
+    /// Places that are held back.
+    pub(super) leads: &'a Leads,
     pub(super) now: CheckpointId,
     /// What git tracks at the sandbox's base.
     pub(super) base: &'a Tree,
     pub(super) options: &'a CommitOptions,
+}
+
+/// Finds the places that something leads to which counts by its name: what git tracks, and what lies beside and above the changes.
+///
+/// # Errors
+/// When something cannot be examined.
+pub(super) fn leads(all: &[Change], base: &Tree, config: &Config, sides: [&Root; 2]) -> Result<Leads> {
+    let mut noticed: BTreeSet<RelPath> = base
+        .iter()
+        .filter(|(path, item)| item.kind == Kind::Link && by_name(path).is_some())
+        .map(|(path, _)| path.clone())
+        .collect();
+    let mut directories = BTreeSet::from([RelPath::root()]);
+    for change in all {
+        let mut at = change.path.split().map(|(parent, _)| parent);
+        while let Some(here) = at.filter(|here| directories.insert(here.clone())) {
+            at = here.split().map(|(parent, _)| parent);
+        }
+    }
+    for directory in &directories {
+        for side in sides {
+            match side.dir(directory).and_then(|dir| dir.names()) {
+                Ok(names) => {
+                    let paths = names.iter().map(|name| directory.join(name));
+                    noticed.extend(paths.filter(|path| by_name(path).is_some()));
+                }
+                // One side does not have it.
+                Err(Errno::NOENT | Errno::NOTDIR | Errno::LOOP) => {}
+                Err(errno) => {
+                    return Err(Error::io(format!("listing `{directory}`"), errno).at(side.path()));
+                }
+            }
+        }
+    }
+    let noticed: Vec<RelPath> = noticed.into_iter().collect();
+    let mut leads = Leads::find(sides.into_iter().map(|side| (side, noticed.as_slice())))?;
+    for side in sides {
+        leads.add_hooks(side, config)?;
+    }
+    Ok(leads)
 }
 
 impl Sorter<'_> {
@@ -127,7 +174,7 @@ impl Sorter<'_> {
 
     fn holds(&self, path: &RelPath, is_directory: bool, ignored: &Ignored<'_>) -> Result<Option<HeldBack>> {
         let held = |path: &RelPath, reason| Ok(Some(HeldBack { path: path.clone(), reason }));
-        match by_name(path) {
+        match by_name(path).or_else(|| self.leads.of(path, !is_directory)) {
             Some((at, HoldReason::Git)) => return held(&at, HoldReason::Git),
             Some((at, reason)) if !self.options.allow_trusted => return held(&at, reason),
             _ => {}

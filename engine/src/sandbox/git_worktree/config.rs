@@ -7,7 +7,7 @@ use super::refusal::unsupported;
 
 /// The variables of one file, in order.
 #[derive(Debug, Default)]
-pub(super) struct Config(Vec<Variable>);
+pub(in crate::sandbox) struct Config(Vec<Variable>);
 
 #[derive(Debug)]
 struct Variable {
@@ -24,7 +24,7 @@ impl Config {
     ///
     /// # Errors
     /// `GIT_UNSUPPORTED` for text that git would refuse too.
-    pub(super) fn parse(bytes: &[u8]) -> Result<Self> {
+    pub(in crate::sandbox) fn parse(bytes: &[u8]) -> Result<Self> {
         let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
         let mut reader = Reader { rest: bytes };
         reader.run().map(Self).ok_or_else(|| unsupported("its configuration file is malformed"))
@@ -38,7 +38,10 @@ impl Config {
     }
 
     /// All variables of a section, whatever the subsection: name and value.
-    pub(super) fn section<'a>(&'a self, section: &'a str) -> impl Iterator<Item = (&'a str, &'a [u8])> {
+    pub(in crate::sandbox) fn section<'a>(
+        &'a self,
+        section: &'a str,
+    ) -> impl Iterator<Item = (&'a str, &'a [u8])> {
         self.0.iter().filter(move |v| v.section == section).map(|v| (v.name.as_str(), v.value.as_slice()))
     }
 }

@@ -22,7 +22,7 @@ pub(super) fn read(dir: &Dir, name: &str) -> Result<Option<Vec<u8>>> {
 }
 
 /// As [`read`], for any name; a file that is longer than `limit` is refused.
-pub(super) fn read_raw(dir: &Dir, name: &[u8], limit: u64) -> Result<Vec<u8>, Errno> {
+pub(in crate::sandbox) fn read_raw(dir: &Dir, name: &[u8], limit: u64) -> Result<Vec<u8>, Errno> {
     let fd = dir.open_existing(name)?;
     let stat = rustix::fs::fstat(&fd)?;
     if FileType::from_raw_mode(stat.st_mode) != FileType::RegularFile {

@@ -50,6 +50,8 @@ use crate::checkpoint::{DiffTo, Manager};
 use crate::context::Context;
 use crate::error::Result;
 use crate::report::RollbackReport;
+pub(super) use config::Config;
+pub(super) use files::read_raw;
 pub use info::GitInfo;
 pub(super) use leads_out::{check_file, check_link, check_resource, may_lead};
 use registration::Registered;

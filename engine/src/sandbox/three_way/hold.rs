@@ -11,6 +11,7 @@ use crate::model::{Entry, Meta, Node, Picture, Reason, RelPath, Xattrs};
 use crate::restore::{same_state, same_value};
 use crate::sandbox::commit::{CommitOptions, HeldBack, HoldReason};
 use crate::sandbox::held_back::by_name;
+use crate::sandbox::leads::Leads;
 use crate::tree::{Difference, change, differences, lookup};
 
 const SET_ID: u16 = 0o6000;
@@ -28,6 +29,9 @@ pub(super) fn hold_back(
     options: &CommitOptions,
     not_captured: &BTreeSet<RelPath>,
 ) -> Result<Allowed> {
+    let sides =
+        [(look.resource_root, look.noticed_in_resource), (look.sandbox_root, look.noticed_in_sandbox)];
+    let leads = Leads::find(sides.into_iter())?;
     let found = differences(look.base, look.sandbox, look.manifests, look.ctx)?;
     let mut tops: BTreeMap<RelPath, HoldReason> = BTreeMap::new();
     let mut gits: BTreeMap<RelPath, bool> = BTreeMap::new();
@@ -37,7 +41,11 @@ pub(super) fn hold_back(
         }
     }
     for difference in found.iter().filter(|difference| change(difference).is_some()) {
-        let held = match by_name(&difference.path) {
+        let is_directory =
+            |entry: &Option<Entry>| matches!(entry, Some(Entry { node: Node::Directory { .. }, .. }));
+        let replaces = !is_directory(&difference.before) || !is_directory(&difference.after);
+        let counts = by_name(&difference.path).or_else(|| leads.of(&difference.path, replaces));
+        let held = match counts {
             Some((at, HoldReason::Git)) => {
                 let is_same = match gits.get(&at) {
                     Some(known) => *known,

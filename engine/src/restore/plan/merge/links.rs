@@ -4,10 +4,11 @@
 //! whose group changed from `base` to `theirs`, and not since, goes to the group of `theirs`. Only names of one state are one inode.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
+use std::rc::Rc;
 
 use super::{Manifests, Sides};
 use crate::error::{Code, Result};
-use crate::model::{Entry, LinkGroups, Meta, Node, Picture, Reason, RelPath, Uncovered};
+use crate::model::{Entry, Hash, LinkGroups, Meta, Node, Picture, Reason, RelPath, Uncovered};
 use crate::tree::lookup;
 
 /// What the groups depend on, apart from the pictures.
@@ -55,11 +56,11 @@ pub(super) fn merge(
     let [base, ours, theirs] = [sides.base, sides.ours, sides.theirs].map(|side| Groups::new(&side.links));
 
     let all: HashSet<&RelPath> = ours.of.keys().chain(theirs.of.keys()).copied().collect();
+    let mut pair = Pair { merged, ours: sides.ours, manifests, read: HashMap::new() };
     let mut buckets: BTreeMap<(bool, usize), Vec<&RelPath>> = BTreeMap::new();
     for path in all {
         // A name whose state stays is in the company that it has now: its inode need not be another one.
-        let was_taken = is_beneath(path, &taken)
-            && state_of(merged, path, manifests)? != state_of(sides.ours, path, manifests)?;
+        let was_taken = is_beneath(path, &taken) && !pair.have_one_state(path)?;
         let regrouped = || {
             in_scope(path) && !is_beneath(path, &unknown) && {
                 let was = base.class(path);
@@ -94,6 +95,49 @@ pub(super) fn merge(
         groups.extend(by_state.into_values());
     }
     Ok(LinkGroups::new(groups))
+}
+
+/// The tree that is to be and the one that is there.
+struct Pair<'a> {
+    merged: &'a Picture,
+    ours: &'a Picture,
+    manifests: &'a dyn Manifests,
+    /// Directories that were read: many paths lie in the same ones.
+    read: HashMap<Hash, Rc<Vec<Entry>>>,
+}
+
+impl Pair<'_> {
+    /// Whether a path has the same state in both. Where a directory above it is the same, nothing beneath is read.
+    fn have_one_state(&mut self, path: &RelPath) -> Result<bool> {
+        let (mut left, mut right) = (self.merged.manifest, self.ours.manifest);
+        for name in path.names() {
+            if left == right {
+                return Ok(true);
+            }
+            match (self.child(left, name), self.child(right, name)) {
+                (Ok(Some(one)), Ok(Some(other))) => (left, right) = (one, other),
+                _ => break,
+            }
+        }
+        Ok(state_of(self.merged, path, self.manifests)? == state_of(self.ours, path, self.manifests)?)
+    }
+
+    /// The manifest of a directory in a directory; `None` when there is none.
+    fn child(&mut self, directory: Hash, name: &[u8]) -> Result<Option<Hash>> {
+        let entries = match self.read.get(&directory) {
+            Some(entries) => Rc::clone(entries),
+            None => {
+                let entries = Rc::new(self.manifests.directory(directory)?);
+                self.read.insert(directory, Rc::clone(&entries));
+                entries
+            }
+        };
+        let at = entries.binary_search_by(|entry| (*entry.name).cmp(name));
+        Ok(at.ok().and_then(|at| match entries[at].node {
+            Node::Directory { manifest } => Some(manifest),
+            _ => None,
+        }))
+    }
 }
 
 /// What two names of one inode have in common.
