@@ -12,6 +12,9 @@ export const node = {
   get crypto() {
     return process.getBuiltinModule('node:crypto');
   },
+  get diagnosticsChannel() {
+    return process.getBuiltinModule('node:diagnostics_channel');
+  },
   get fs() {
     return process.getBuiltinModule('node:fs');
   },

@@ -40,6 +40,8 @@ export {
 } from './guard/index.js';
 export type { Logger } from './log.js';
 export { CheckpointManager } from './manager.js';
+export type { LogLevel } from './native-events.js';
+export type { Operation, OperationMessage } from './observe.js';
 export type { Path } from './paths.js';
 export {
   type ApplyReport,

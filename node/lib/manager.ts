@@ -5,6 +5,8 @@ import { noteEarly } from './early.js';
 import { unwrap } from './failure.js';
 import { afterCheckpoint } from './given-up.js';
 import { safely } from './log.js';
+import { eventsTo } from './native-events.js';
+import { idIn, traceMethod } from './observe.js';
 import {
   BOUNDED,
   CREATE,
@@ -76,20 +78,26 @@ export class CheckpointManager implements AsyncDisposable {
    *   `NATIVE_BINARY_MISSING` where there is no engine
    */
   static async open(openOptions?: OpenOptions): Promise<CheckpointManager> {
-    const { store, durability, strict, maxBytes, onFull, logger } = options('options', OPEN, openOptions);
+    const { store, durability, strict, maxBytes, onFull, logger, logLevel } = options('options', OPEN, openOptions);
     const engine = addon();
     watchRemovals(engine);
+    const log = safely(logger);
+    // The engine is asked for nothing that nobody hears.
+    const events = logger === undefined ? undefined : eventsTo(engine, log, logLevel ?? 'warn');
     const native = unwrap(
-      await engine.openManager({
-        ...(store === undefined || store === 'ephemeral' ? {} : { store }),
-        ephemeral: store === 'ephemeral',
-        ...(durability === undefined ? {} : { powerDurability: durability === 'power' }),
-        strict: strict ?? false,
-        ...(maxBytes === undefined ? {} : { maxBytes }),
-        failWhenFull: onFull === 'fail',
-      }),
+      await engine.openManager(
+        {
+          ...(store === undefined || store === 'ephemeral' ? {} : { store }),
+          ephemeral: store === 'ephemeral',
+          ...(durability === undefined ? {} : { powerDurability: durability === 'power' }),
+          strict: strict ?? false,
+          ...(maxBytes === undefined ? {} : { maxBytes }),
+          failWhenFull: onFull === 'fail',
+        },
+        events?.queue,
+      ),
     );
-    const opened = new OpenStore(native, safely(logger));
+    const opened = new OpenStore(native, log, events?.deliver);
     opened.log.debug({ store: opened.path }, 'store opened');
     return new CheckpointManager(opened);
   }
@@ -403,3 +411,24 @@ export class CheckpointManager implements AsyncDisposable {
     return this.close();
   }
 }
+
+const ofStore = ({ storePath }: CheckpointManager) => ({ store: storePath });
+const one = (manager: CheckpointManager, [named]: readonly unknown[]) => ({
+  ...ofStore(manager),
+  checkpointId: idIn(named, 'checkpointId'),
+});
+traceMethod(CheckpointManager.prototype, 'createCheckpoint', 'checkpoint.create', ofStore);
+traceMethod(CheckpointManager.prototype, 'deleteCheckpoint', 'checkpoint.delete', one);
+traceMethod(CheckpointManager.prototype, 'deleteCheckpoints', 'checkpoint.delete', ofStore);
+traceMethod(CheckpointManager.prototype, 'diff', 'checkpoint.diff', one);
+traceMethod(CheckpointManager.prototype, 'export', 'checkpoint.export', one);
+traceMethod(CheckpointManager.prototype, 'prune', 'checkpoint.prune', ofStore);
+traceMethod(CheckpointManager.prototype, 'verify', 'checkpoint.verify', ofStore);
+traceMethod(CheckpointManager.prototype, 'rollbackTo', 'restore.rollback', one);
+traceMethod(CheckpointManager.prototype, 'undo', 'restore.undo', (manager, [rollback]) => ({
+  ...ofStore(manager),
+  checkpointId: idIn(rollback, 'undoCheckpointId'),
+}));
+traceMethod(CheckpointManager.prototype, 'revert', 'restore.revert', one);
+traceMethod(CheckpointManager.prototype, 'recover', 'restore.recover', ofStore);
+traceMethod(CheckpointManager.prototype, 'abandon', 'restore.abandon', ofStore);

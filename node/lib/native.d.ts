@@ -8,6 +8,25 @@ export interface Control {
   onProgress?: (event: ProgressEvent) => void
 }
 
+/** A field of an event. */
+export interface EventField {
+  /** Its name. */
+  name: string
+  /** Its value as text. */
+  value: string
+}
+
+/** A queue of events, and whoever is told when it is no longer empty. */
+export declare class EventQueue {
+  /**
+   * A queue for events of a level and the more important ones. `wake` is called once for each batch, never keeps the process alive, and
+   * is to take what there is.
+   */
+  constructor(level: string, wake: () => void)
+  /** The events since the last time. */
+  take(): NativeEvents
+}
+
 /** A failed call. Its first field tells it from every successful answer. */
 export interface Failure {
   /** The stable code, for example `NOT_FOUND`. */
@@ -239,6 +258,26 @@ export interface NativeDamaged {
   path?: PathText
   /** What is wrong. */
   reason: string
+}
+
+/** One event of the engine. */
+export interface NativeEvent {
+  /** `error`, `warn`, `info`, `debug` or `trace`. */
+  level: string
+  /** The module that it comes from. */
+  target: string
+  /** What happened. */
+  message: string
+  /** Names and values, in the order in which they were given. */
+  fields: Array<EventField>
+}
+
+/** The events that waited. */
+export interface NativeEvents {
+  /** In the order in which they happened, as far as threads have one. */
+  events: Array<NativeEvent>
+  /** How many more there were. */
+  dropped: number
 }
 
 /** One thing that was looked at. */
@@ -738,8 +777,8 @@ export declare function checkpointComment(turnId: string, prefix?: string | unde
 /** Whether a sandbox of one status may become another (S3). */
 export declare function isLegalTransition(from: string, to: string): boolean | Failure
 
-/** Opens a store, which is made where there is none. */
-export declare function openManager(options: NativeOpenOptions): Promise<NativeManager | Failure>
+/** Opens a store, which is made where there is none. What happens in it goes to `events`. */
+export declare function openManager(options: NativeOpenOptions, events?: EventQueue | undefined | null): Promise<NativeManager | Failure>
 
 /** Reads a comment; `null` when it is not one of ours (G2). */
 export declare function parseCheckpointComment(comment: string): NativeComment | null

@@ -94,6 +94,7 @@ export const OPEN = {
   maxBytes: whole(MIN_STORE_BYTES),
   onFull: oneOf('prune', 'fail'),
   logger,
+  logLevel: oneOf('error', 'warn', 'info', 'debug', 'trace'),
 };
 
 export const CREATE = {

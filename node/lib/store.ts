@@ -8,12 +8,15 @@ import type { Failure, NativeManager } from './native.js';
 export class OpenStore {
   readonly native: NativeManager;
   readonly log: Logger;
+  readonly #deliver: () => void;
   readonly #running = new Set<Promise<unknown>>();
   #closing: Promise<void> | undefined;
 
-  constructor(native: NativeManager, log: Logger) {
+  /** @param deliver gives the logger what the engine has said */
+  constructor(native: NativeManager, log: Logger, deliver: () => void = () => {}) {
     this.native = native;
     this.log = log;
+    this.#deliver = deliver;
   }
 
   /** The store's directory. */
@@ -57,12 +60,17 @@ export class OpenStore {
   async #close(): Promise<void> {
     await Promise.allSettled(this.#running);
     unwrap(await this.native.close());
+    this.#deliver();
     this.log.debug({ store: this.path }, 'store closed');
   }
 
   #track<T>(running: Promise<T>): Promise<T> {
     this.#running.add(running);
-    const done = () => this.#running.delete(running);
+    const done = () => {
+      this.#running.delete(running);
+      // What was said of a call is heard with its answer, also by a program that ends then.
+      this.#deliver();
+    };
     running.then(done, done);
     return running;
   }

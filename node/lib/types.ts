@@ -1,5 +1,6 @@
 /** What the checkpoint functions take and give. Units stand in the names; paths are text, with the bytes beside it where text would lie. */
 import type { Logger } from './log.js';
+import type { LogLevel } from './native-events.js';
 import type { Path } from './paths.js';
 
 /** When, in the course of a plan, a checkpoint was made (C2). */
@@ -224,6 +225,11 @@ export interface OpenOptions {
   onFull?: 'prune' | 'fail' | undefined;
   /** Where to log; silent by default. */
   logger?: Logger | undefined;
+  /**
+   * Which of the engine's own events the logger hears: those of this level and the more important ones. Default: `'warn'`. They come in
+   * batches; of more than a thousand at once the last are dropped, and counted. Those of `'trace'` come as `debug`.
+   */
+  logLevel?: LogLevel | undefined;
 }
 
 /** How to take a checkpoint. */

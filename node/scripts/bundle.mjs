@@ -17,6 +17,7 @@ const FILES = {
   'adapters/mcp.js': 'lib/adapters/mcp.ts',
   'adapters/openai-agents.js': 'lib/adapters/openai-agents.ts',
   'adapters/plain.js': 'lib/adapters/plain.ts',
+  'opentelemetry.js': 'lib/opentelemetry.ts',
   'testing/vitest.js': 'lib/testing/vitest.ts',
   'testing/node-test.js': 'lib/testing/node-test.ts',
   'testing/jest.js': 'lib/testing/jest.ts',

@@ -7,6 +7,7 @@
 pub mod convert;
 mod early;
 pub mod error;
+pub mod events;
 pub mod gate;
 pub mod job;
 pub mod manager;

@@ -3,11 +3,14 @@
 use napi::Env;
 use napi::bindgen_prelude::{Object, Undefined};
 use napi_derive::napi;
+use tracing::Dispatch;
+use tracing::dispatcher::with_default;
 use turnback_engine::{Context, LostMark, Manager, Result, Sandboxes};
 
 use crate::convert::{
     NativeCheckpoint, NativeListing, NativeUsageReport, NativeVerifyReport, bytes, changes, uncovered,
 };
+use crate::events::EventQueue;
 use crate::job::{Control, Ticket, context, refuse, run, run_alone};
 use crate::path::{PathText, path_buf, rel_path};
 use crate::recovery::NativeCreated;
@@ -19,14 +22,21 @@ pub struct NativeManager {
     pub(crate) manager: Manager,
 }
 
-/// Opens a store, which is made where there is none.
+/// Opens a store, which is made where there is none. What happens in it goes to `events`.
 ///
 /// # Errors
 /// A napi error when no promise can be made.
 #[napi(catch_unwind, ts_return_type = "Promise<NativeManager | Failure>")]
-pub fn open_manager(env: &Env, options: NativeOpenOptions) -> napi::Result<Object<'_>> {
+pub fn open_manager<'env>(
+    env: &'env Env,
+    options: NativeOpenOptions,
+    events: Option<&EventQueue>,
+) -> napi::Result<Object<'env>> {
     let options = options.parse();
-    run_alone(env, move || Ok(NativeManager { manager: Manager::open(options?)? }))
+    let subscriber = events.map_or_else(Dispatch::none, EventQueue::subscriber);
+    run_alone(env, move || {
+        with_default(&subscriber, || Ok(NativeManager { manager: Manager::open(options?)? }))
+    })
 }
 
 /// What a long call needs, checked: its context and its own request.

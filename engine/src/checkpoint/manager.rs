@@ -56,10 +56,14 @@ pub(super) struct Inner {
     pub(super) strict: bool,
     pool: OnceLock<rayon::ThreadPool>,
     closed: AtomicBool,
+    /// Hears of events in all threads of the manager (X4).
+    subscriber: tracing::Dispatch,
 }
 
 impl Manager {
     /// Opens a store, making it when it is missing, and sweeps what dead processes left.
+    ///
+    /// The subscriber of `tracing` that is the default of the calling thread hears of what happens in the manager's own threads as well.
     ///
     /// # Errors
     /// `INVALID_ARGUMENT`, `STORE_UNSAFE`, `STORE_FORMAT`, `NOT_A_DIRECTORY`, `DISK_FULL`, `PERMISSION_DENIED`, `IO`.
@@ -78,6 +82,7 @@ impl Manager {
                 strict: options.strict,
                 pool: OnceLock::new(),
                 closed: AtomicBool::new(false),
+                subscriber: tracing::dispatcher::get_default(Clone::clone),
             }),
         })
     }
@@ -101,9 +106,10 @@ impl Manager {
     /// # Errors
     /// When the system has no thread left.
     pub fn spawn(&self, job: impl FnOnce() + Send + 'static) -> Result<()> {
+        let subscriber = self.inner.subscriber.clone();
         std::thread::Builder::new()
             .name("turnback".to_owned())
-            .spawn(job)
+            .spawn(move || tracing::dispatcher::with_default(&subscriber, job))
             .map(drop)
             .map_err(|e| Error::io("starting a thread", e))
     }
@@ -135,10 +141,23 @@ impl Inner {
         if let Some(pool) = self.pool.get() {
             return Ok(pool);
         }
-        let pool = rayon::ThreadPoolBuilder::new().thread_name(|i| format!("turnback-{i}")).build().map_err(
-            |e| Error::new(Code::Io, "starting threads failed", "lower the load and try again").because(e),
-        )?;
+        let pool = rayon::ThreadPoolBuilder::new()
+            .thread_name(|i| format!("turnback-{i}"))
+            .spawn_handler(|thread| self.start(thread))
+            .build()
+            .map_err(|e| {
+                Error::new(Code::Io, "starting threads failed", "lower the load and try again").because(e)
+            })?;
         Ok(self.pool.get_or_init(|| pool))
+    }
+
+    fn start(&self, thread: rayon::ThreadBuilder) -> std::io::Result<()> {
+        let subscriber = self.subscriber.clone();
+        let mut builder = std::thread::Builder::new();
+        if let Some(name) = thread.name() {
+            builder = builder.name(name.to_owned());
+        }
+        builder.spawn(move || tracing::dispatcher::with_default(&subscriber, || thread.run())).map(drop)
     }
 
     /// Holds the store for reading or adding objects.

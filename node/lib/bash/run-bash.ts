@@ -1,4 +1,5 @@
 import { TurnbackError } from '../errors.js';
+import { traced } from '../observe.js';
 import { follow } from './command.js';
 import { harmless } from './listener.js';
 import { checked } from './options.js';
@@ -39,6 +40,14 @@ import { workplaceOf } from './workplace.js';
  *   what it had come to as `details.result`. It then rejects after the last process has ended, so that nothing writes any more
  */
 export async function runBash(options: RunBashOptions): Promise<RunBashResult> {
+  return await traced(
+    'bash.run',
+    () => ({ turnId: options.turnId }),
+    () => run(options),
+  );
+}
+
+async function run(options: RunBashOptions): Promise<RunBashResult> {
   const given = checked(options);
   if (process.platform === 'win32') {
     throw new TurnbackError('UNSUPPORTED_PLATFORM', 'runBash needs process groups, which Windows lacks: use it in WSL');

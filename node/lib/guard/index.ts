@@ -2,6 +2,7 @@
 import { createRequire } from 'node:module';
 import type { Batch, CheckedAnswer, Environment, Guard, GuardOptions, Shell, Verdict } from 'turnback-policy/shell';
 import { HOST } from './host.js';
+import { tracedBatch, tracedGuard } from './traced.js';
 
 export type {
   Batch,
@@ -30,7 +31,7 @@ function shell(): Shell {
  * @throws TurnbackError `INVALID_ARGUMENT` for options that can never be right
  */
 export function createGuard(options: GuardOptions): Guard {
-  return shell().createGuard(options);
+  return tracedGuard(shell().createGuard(options));
 }
 
 /**
@@ -41,7 +42,7 @@ export function createGuard(options: GuardOptions): Guard {
  * @throws TurnbackError `INVALID_ARGUMENT` for deps that can never be right; `CHECKPOINT_REQUIRED` with `onFailure: 'block'`
  */
 export function maybeCheckpointBeforeBatch(deps: GuardOptions | null | undefined, batch: Batch): Promise<Verdict> {
-  return shell().maybeCheckpointBeforeBatch(deps, batch);
+  return tracedBatch(batch, () => shell().maybeCheckpointBeforeBatch(deps, batch));
 }
 
 /**

@@ -2,6 +2,7 @@ import { options } from '../check.js';
 import { invalidArgument, isTurnbackError, TurnbackError } from '../errors.js';
 import type { Known } from '../given-up.js';
 import type { NativeSandbox } from '../native.js';
+import { traceMethod } from '../observe.js';
 import { LONG } from '../options.js';
 import { absolute, type Path } from '../paths.js';
 import type { SandboxStatus } from '../policy.js';
@@ -208,3 +209,10 @@ export abstract class BaseSandbox implements Sandbox {
     return turns.run(what, signal, work);
   }
 }
+
+const itself = ({ id }: BaseSandbox) => ({ sandboxId: id });
+traceMethod(BaseSandbox.prototype, 'changes', 'sandbox.changes', itself);
+traceMethod(BaseSandbox.prototype, 'commit', 'sandbox.commit', itself);
+traceMethod(BaseSandbox.prototype, 'undoCommit', 'sandbox.undo_commit', itself);
+traceMethod(BaseSandbox.prototype, 'rollback', 'sandbox.rollback', itself);
+traceMethod(BaseSandbox.prototype, 'cleanup', 'sandbox.cleanup', itself);

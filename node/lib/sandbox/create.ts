@@ -3,6 +3,7 @@ import { addon } from '../addon.js';
 import { options } from '../check.js';
 import { unwrap } from '../failure.js';
 import type { NativeSandboxInfo } from '../native.js';
+import { traced } from '../observe.js';
 import { nameId } from '../options.js';
 import { innerOf } from './base.js';
 import { creation, STORE } from './options.js';
@@ -35,6 +36,14 @@ export function createSandbox(
 ): Promise<CopyOnWriteSandbox>;
 export function createSandbox(options: SandboxOptions): Promise<AnySandbox>;
 export async function createSandbox(sandboxOptions: SandboxOptions): Promise<AnySandbox> {
+  return await traced(
+    'sandbox.create',
+    () => ({}),
+    () => create(sandboxOptions),
+  );
+}
+
+async function create(sandboxOptions: SandboxOptions): Promise<AnySandbox> {
   const { request, store: given, limits } = creation(sandboxOptions);
   const store = await storeOr(given);
   const made = await store.long('making the sandbox', NOTHING_LEFT, limits, {
