@@ -1,9 +1,10 @@
 /** What a hook does before one call of a tool: the guard's rules (G1, G4–G6), for processes that live for one call. */
 
 import { localDriver } from '../../drivers/local.js';
-import { createGuard, isCheckpointBeforeAgentBatchEnabled, type Verdict } from '../../guard/index.js';
+import { createGuard, type Verdict } from '../../guard/index.js';
 import type { Logger } from '../../log.js';
 import type { CheckpointManager } from '../../manager.js';
+import { resolveFlag } from '../../policy.js';
 import { type Opened, openInTime } from '../opening.js';
 import { alone } from './lock.js';
 import { type Known, Notes } from './notes.js';
@@ -44,7 +45,10 @@ const MOST_ATTEMPTS = 3;
  */
 export async function beforeCall(call: Call, opened: (store: Opened) => void): Promise<Answer> {
   const notes = new Notes(call.storeName, call.directory, call.turnId);
-  if (!isCheckpointBeforeAgentBatchEnabled()) {
+  // Not by the guard, which is many files to load: most calls are covered and need none of it.
+  const flag = resolveFlag(process.env);
+  if (flag.warning !== undefined) call.logger.warn({ variable: 'SANDBOX_CHECKPOINT_BEFORE_AGENT_BATCH' }, flag.warning);
+  if (!flag.enabled) {
     const known = notes.read();
     if (!known.ran) notes.write({ ...known, ran: true });
     return skipped('flag_off');
