@@ -55,11 +55,13 @@ pub enum KeepReason {
     Fits,
     /// It is damaged, so that nobody knows what it is; only a deletion by its id takes it.
     Damaged,
+    /// Nobody can read whether it is pinned: it counts as pinned.
+    MarksDamaged,
 }
 
 impl KeepReason {
     /// Every reason.
-    pub const ALL: [Self; 8] = [
+    pub const ALL: [Self; 9] = [
         Self::Pinned,
         Self::Needed,
         Self::Last,
@@ -68,6 +70,7 @@ impl KeepReason {
         Self::Newest,
         Self::Fits,
         Self::Damaged,
+        Self::MarksDamaged,
     ];
 
     /// The reason's word, for instance `keep_last`.
@@ -81,6 +84,7 @@ impl KeepReason {
             Self::Newest => "newest",
             Self::Fits => "fits",
             Self::Damaged => "damaged",
+            Self::MarksDamaged => "marks_damaged",
         }
     }
 }

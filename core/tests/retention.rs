@@ -55,7 +55,8 @@ fn words_are_stable() {
             "asked_for",
             "newest",
             "fits",
-            "damaged"
+            "damaged",
+            "marks_damaged"
         ]
     );
 }

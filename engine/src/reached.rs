@@ -23,7 +23,9 @@ pub enum Step {
         /// Whether a journal is there, by which the next writing call finishes it.
         journaled: bool,
     },
-    /// It was carried out to its end.
+    /// What an earlier operation left is being ended without carrying it out: its journal is about to go, or has gone.
+    Ending,
+    /// It was carried out to its end. A journal that is still there says no more than that.
     Done,
 }
 
@@ -36,6 +38,7 @@ impl Step {
             Self::Journal => "journal",
             Self::Begun { journaled: true } => "begun",
             Self::Begun { journaled: false } => "begun_without_journal",
+            Self::Ending => "ending",
             Self::Done => "done",
         }
     }
@@ -48,7 +51,7 @@ pub struct Far {
     pub step: Step,
     /// The checkpoint that brings back the state before; `None` when there is none yet, or none at all.
     pub undo: Option<CheckpointId>,
-    /// How an interrupted restore ended that was in the way.
+    /// How an interrupted restore ended that was in the way. Then `undo` is its own until another one begins.
     pub recovered: Option<&'static str>,
 }
 
@@ -72,7 +75,7 @@ impl Reached {
         state.far
     }
 
-    /// The operation is about to write its journal, or to the workspace.
+    /// The operation is about to write its journal, or to the workspace, or to let go of the journal.
     ///
     /// # Errors
     /// `ABORTED` when nobody waits for it any more: then it may not.
@@ -93,8 +96,22 @@ impl Reached {
         self.go_on(match self.far().step {
             Step::Nothing | Step::Done => Step::Begun { journaled: false },
             Step::Journal => Step::Begun { journaled: true },
-            begun @ Step::Begun { .. } => begun,
+            step @ (Step::Begun { .. } | Step::Ending) => step,
         })
+    }
+
+    /// An interrupted restore is carried out to its end: what is left is to let go of its journal.
+    ///
+    /// # Errors
+    /// As [`Reached::go_on`]: then the journal stays, as they were told.
+    pub(crate) fn ends(&self, outcome: &'static str) -> Result<()> {
+        let mut state = self.lock();
+        if state.given_up {
+            return Err(aborted());
+        }
+        state.far.step = Step::Nothing;
+        state.far.recovered = Some(outcome);
+        Ok(())
     }
 
     /// This is so, whoever waits: what an earlier operation left, or that something is over.

@@ -110,7 +110,7 @@ pub struct Begun {
 pub struct Pending {
     /// The workspace.
     pub sandbox_id: SandboxId,
-    /// Its directory; `None` when the journal is damaged.
+    /// Its directory; `None` when the journal is damaged and no checkpoint of it is there that would tell.
     pub workspace: Option<PathBuf>,
     /// What was begun; `None` when the journal is damaged.
     pub begun: Option<Begun>,

@@ -43,6 +43,8 @@ pub struct RollbackReport {
     pub journaled: bool,
     /// An interrupted restore of this workspace that was finished first.
     pub recovered: Option<Box<RecoveryReport>>,
+    /// The paths that it was limited to; an undo has those of the rollback that it takes back. `None` when it was about everything.
+    pub paths: Option<Vec<RelPath>>,
     /// How long it took.
     pub duration: Duration,
 }
@@ -65,6 +67,7 @@ impl RollbackReport {
             actions: Vec::new(),
             journaled: false,
             recovered: None,
+            paths: None,
             duration: Duration::ZERO,
         }
     }

@@ -33,19 +33,31 @@ export function thaw(mount: string): void {
   spawnSync('fsfreeze', ['-u', mount]);
 }
 
-/** Whether a thread of a manager's is in the kernel and cannot be interrupted, as in a write to a frozen file system. */
-function aWorkerHangs(): boolean {
-  return readdirSync('/proc/self/task').some((task) => {
+/** What a thread waits for in the kernel that would write to a frozen file system. */
+const THAW = 'percpu_rwsem_wait';
+
+/**
+ * Where threads of a manager's are in the kernel that cannot be interrupted: on a busy machine that can be a disk that is only slow.
+ * Kernels that do not tell say `0`.
+ */
+function waits(): string[] {
+  return readdirSync('/proc/self/task').flatMap((task) => {
+    const of = (file: string) => readFileSync(`/proc/self/task/${task}/${file}`, 'utf8');
     try {
-      return /\(turnback[^)]*\) D/.test(readFileSync(`/proc/self/task/${task}/stat`, 'utf8'));
+      return /\(turnback[^)]*\) D/.test(of('stat')) ? [of('wchan')] : [];
     } catch {
       // It has ended meanwhile.
-      return false;
+      return [];
     }
   });
 }
 
-/** Resolves when one hangs for good: a read of a disk is soon over. */
+/** Resolves when one hangs for good. */
 export async function aWorkerStaysThere(): Promise<void> {
-  for (let looks = 0; looks < 100; looks = aWorkerHangs() ? looks + 1 : 0) await new Promise(setImmediate);
+  for (let looks = 0; looks < 100; ) {
+    const now = waits();
+    if (now.includes(THAW)) return;
+    looks = now.some((wait) => wait === '0' || wait === '') ? looks + 1 : 0;
+    await new Promise(setImmediate);
+  }
 }

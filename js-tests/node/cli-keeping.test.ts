@@ -45,6 +45,9 @@ describe('prune', () => {
         { checkpointId: c, reason: 'keep_within' },
       ],
       freedBytes: 0,
+      storeBytes: json('usage').storeBytes,
+      targetReached: true,
+      takesAll: false,
     });
     expect(run('unpin', a).stdout).toBe(`${a} is not pinned any more.\n`);
     // C9: nothing would be left, and nobody is there to be asked.

@@ -2,16 +2,13 @@
 // further than that.
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdirSync } from 'node:fs';
+import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { CheckpointManager, isTurnbackError, type Progress, type TurnbackError } from 'turnback';
+import { CheckpointManager, isTurnbackError, type Long, type Progress, type TurnbackError } from 'turnback';
 import { expect, it, type TestContext } from 'vitest';
 import { aWorkerStaysThere, freeze, mounted, thaw } from '../guard/frozen-disk.js';
+import { DAMAGED, interrupted, journalOf, MANY } from './interrupted.js';
 import { PACKAGE, picture, temporary, turnback, write } from './support.js';
-
-/** Enough files for a progress event while they are put in place. */
-const MANY = Object.fromEntries(Array.from({ length: 1500 }, (_, at) => [`d${at % 20}/f${at}`, `${at}\n`]));
-const DAMAGED = Object.fromEntries(Object.keys(MANY).map((name) => [name, 'damaged\n']));
 
 /** A workspace with a checkpoint, damaged since. One of the two lies on a disk that can be frozen. */
 async function prepared(context: TestContext, frozen: 'store' | 'workspace') {
@@ -85,16 +82,20 @@ it('between its journal and the first write: it says that the journal is there, 
   expect(await again.pending()).toEqual([]);
 });
 
-it('after the first write: it is pending, with its undo', async (context) => {
-  const { mount, manager, store, workspace, checkpointId, damaged, before } = await prepared(context, 'store');
-  // The store freezes while files are put in place: what hangs is the removal of the journal.
+/** What a restore of the store's workspace rejects with that is given up while the frozen store keeps it from letting go of its journal. */
+async function endsFrozen(
+  { mount, workspace }: { mount: string; workspace: string },
+  prepare: () => Promise<void> | void,
+  restore: (limits: Long) => Promise<unknown>,
+): Promise<TurnbackError> {
+  // The store freezes while files are put in place.
   const attempt = async (): Promise<TurnbackError | undefined> => {
     const controller = new AbortController();
     let isFrozen = false;
     const onProgress = ({ phase }: Progress) => {
       if (phase === 'apply' && !isFrozen) isFrozen = freeze(mount);
     };
-    const call = manager.rollbackTo(checkpointId, { signal: controller.signal, onProgress });
+    const call = restore({ signal: controller.signal, onProgress });
     // It may be quicker than its own progress event.
     let over = false;
     const watched = call.finally(() => {
@@ -107,28 +108,83 @@ it('after the first write: it is pending, with its undo', async (context) => {
     controller.abort('enough');
     return await soon(watched);
   };
-  let error: TurnbackError | undefined;
+  for (;;) {
+    write(workspace, DAMAGED);
+    await prepare();
+    const error = await attempt();
+    if (error !== undefined) return error;
+    thaw(mount);
+  }
+}
+
+it('after the last write: it was carried out to its end, whatever becomes of its journal', async (context) => {
+  const around = await prepared(context, 'store');
+  const { mount, manager, store, workspace, checkpointId, damaged, before } = around;
+  let error: TurnbackError;
   try {
-    while (error === undefined) {
-      write(workspace, DAMAGED);
-      error = await attempt();
-      if (error === undefined) thaw(mount);
-    }
+    const roll = (limits: Long) => manager.rollbackTo(checkpointId, limits);
+    error = await endsFrozen(around, () => {}, roll);
     expect(error).toMatchObject({
       code: 'ABORTED',
-      details: { pending: true, begun: true, undoCheckpointId: expect.any(String) },
+      details: { pending: false, begun: true, finished: true, undoCheckpointId: expect.any(String) },
     });
-    expect(error.message).toMatch(/what it did so far stays, .*recover\(\), abandon\(\)/);
+    expect(error.message).toMatch(/it had been carried out to its end: where its journal is still there, the disk has/);
+    expect(picture(workspace)).toEqual(before);
     expect(await manager.pending()).toHaveLength(1);
   } finally {
     thaw(mount);
   }
   await manager.close();
   await using again = await CheckpointManager.open({ store });
-  await again.recover(workspace);
-  expect(Object.keys(picture(workspace))).toEqual(Object.keys(before));
+  expect(await again.pending()).toEqual([]);
   await again.undo(error.details.undoCheckpointId as string);
   expect(Object.keys(picture(workspace))).toEqual(Object.keys(damaged));
+});
+
+it('a recovery after its last write: the same, with the undo of what it finished', async (context) => {
+  const around = await prepared(context, 'store');
+  const { mount, manager, store, workspace, checkpointId, before } = around;
+  const checkpoint = (await manager.listCheckpoints()).find((one) => one.checkpointId === checkpointId);
+  if (checkpoint === undefined) throw new Error('it is not listed');
+  try {
+    const begin = async () => void (await interrupted(manager, workspace, checkpoint));
+    const error = await endsFrozen(around, begin, (limits) => manager.recover(workspace, limits));
+    expect(error).toMatchObject({
+      code: 'ABORTED',
+      details: { begun: true, finished: true, recovered: 'finished', undoCheckpointId: expect.any(String) },
+    });
+    expect(error.message).toMatch(/it had been carried out to its end/);
+    expect(picture(workspace)).toEqual(before);
+  } finally {
+    thaw(mount);
+  }
+  await manager.close();
+  await using again = await CheckpointManager.open({ store });
+  expect(await again.pending()).toEqual([]);
+});
+
+it('a damaged journal that is being set aside: it says that nobody knows', async (context) => {
+  const { mount, manager, store, workspace, checkpointId } = await prepared(context, 'store');
+  const checkpoint = (await manager.listCheckpoints()).find((one) => one.checkpointId === checkpointId);
+  if (checkpoint === undefined) throw new Error('it is not listed');
+  await interrupted(manager, workspace, checkpoint);
+  writeFileSync(journalOf(manager, checkpoint), 'no journal');
+  const half = picture(workspace);
+  freeze(mount);
+  try {
+    const error = await soon(manager.recover(workspace, { deadlineMs: 300 }));
+    expect(error).toMatchObject({ code: 'TIMED_OUT', details: { mayBeEnded: true } });
+    expect(error.details).not.toHaveProperty('pending');
+    expect(error.message).toMatch(/what was interrupted may have been given up by now: .*pending\(\)/);
+    expect(await manager.pending()).toHaveLength(1);
+  } finally {
+    thaw(mount);
+  }
+  await manager.close();
+  expect(picture(workspace)).toEqual(half);
+  await using again = await CheckpointManager.open({ store });
+  // What it could not be told any more.
+  expect(await again.pending()).toEqual([]);
 });
 
 it('the command line says so in time, and ends when the disk lets it', async (context) => {

@@ -2,41 +2,10 @@
 import { spawnSync } from 'node:child_process';
 import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { type CheckpointManager, isTurnbackError, type Progress, type SandboxCheckpoint } from 'turnback';
-import { describe, expect, it, vi } from 'vitest';
-import { isLocked } from '../guard/lock.js';
+import type { Progress } from 'turnback';
+import { describe, expect, it } from 'vitest';
+import { DAMAGED, damaged, interrupted, MANY, workerEnds } from './interrupted.js';
 import { picture, rejection, scene, turnback, write } from './support.js';
-
-/** Enough files for several progress events while they are put in place. */
-const MANY = Object.fromEntries(Array.from({ length: 2500 }, (_, at) => [`d${at % 20}/f${at}`, `${at}\n`]));
-const DAMAGED = Object.fromEntries(Object.keys(MANY).map((name) => [name, 'damaged\n']));
-
-async function damaged() {
-  const around = await scene(MANY);
-  const before = picture(around.workspace);
-  const checkpoint = await around.manager.createCheckpoint(around.workspace, 'p', 'manual');
-  write(around.workspace, DAMAGED);
-  return { ...around, before, checkpoint, ruined: picture(around.workspace) };
-}
-
-/** A rollback that is cancelled when it begins to write. */
-async function interrupted(manager: CheckpointManager, workspace: string, checkpoint: SandboxCheckpoint) {
-  const lock = join(manager.storePath, 'locks', checkpoint.sandboxId);
-  for (;;) {
-    const controller = new AbortController();
-    const onProgress = ({ phase }: Progress) => void (phase === 'apply' && controller.abort('enough'));
-    try {
-      await manager.rollbackTo(checkpoint, { signal: controller.signal, onProgress });
-    } catch (error) {
-      // The caller is told in time; its worker has the workspace until it has ended.
-      await vi.waitUntil(async () => !isLocked(lock), { timeout: 60_000 });
-      const waits = (await manager.pending()).length > 0;
-      if (waits && isTurnbackError(error) && error.details.pending === true) return error;
-    }
-    // It was quicker than its own progress event, or ended before its first write: once more.
-    write(workspace, DAMAGED);
-  }
-}
 
 describe('C8: an interrupted rollback', () => {
   it('says what stays, how to undo it, and that it waits; pending() tells, and reading finishes nothing', async () => {
@@ -178,6 +147,24 @@ describe('C8: an interrupted rollback', () => {
     expect(await manager.pending()).toHaveLength(1);
   });
 
+  it('recover and abandon: a deadline that passes says that it waits on', async () => {
+    const { manager, workspace, checkpoint } = await damaged();
+    await interrupted(manager, workspace, checkpoint);
+    for (const method of ['recover', 'abandon'] as const) {
+      const controller = new AbortController();
+      // Heard by the engine, before it ends anything.
+      const onProgress = () => controller.abort('enough');
+      const error = await rejection(manager[method](workspace, { signal: controller.signal, onProgress }));
+      expect(error, method).toMatchObject({ code: 'ABORTED', details: { pending: true, begun: true } });
+      expect((error as Error).message, method).toMatch(/what it did so far stays, and the next call .* finishes it/);
+      await workerEnds(manager, checkpoint);
+      const late = await rejection(manager[method](workspace, { deadlineMs: 1 }));
+      expect(late, method).toMatchObject({ code: 'TIMED_OUT', retryable: true });
+      await workerEnds(manager, checkpoint);
+      expect(await manager.pending(), method).toHaveLength(1);
+    }
+  });
+
   it('bad arguments', async () => {
     const { manager, workspace } = await scene();
     const call = (method: 'recover' | 'abandon', ...args: unknown[]) =>
@@ -216,7 +203,7 @@ describe('a process that is killed in the middle of a rollback', () => {
     const half = picture(workspace);
     const run = (...args: string[]) => turnback([...args, '--store', store], { cwd: workspace });
     const note = new RegExp(
-      `^turnback: an interrupted rollback of ${workspace} \\(begun \\S+ \\S+\\) waits; [^\\n]*turnback recover ${workspace}\\n$`,
+      `^turnback: an interrupted rollback of ${workspace} \\(begun \\S+ \\S+\\) waits; [^\\n]*turnback recover ${workspace} --store ${store}\\n$`,
     );
     const id = checkpoint.checkpointId;
     for (const args of [['list'], ['show', id], ['diff', id], ['verify'], ['usage'], ['doctor']]) {
@@ -260,8 +247,8 @@ describe('a process that is killed in the middle of a rollback', () => {
       write(workspace, DAMAGED);
       if (long - short < 2) [short, long] = [1, 60_000];
     }
-    expect(stopped).toMatch(/`turnback recover`/);
-    const undo = /to take back what it did: turnback undo (\w{26})\n$/.exec(stopped)?.[1] ?? '';
+    expect(stopped).toMatch(/`turnback recover --store \S+`/);
+    const undo = /to take back what it did: turnback undo (\w{26}) --store \S+\n$/.exec(stopped)?.[1] ?? '';
     const undone = run('undo', undo);
     expect(undone).toMatchObject({
       code: 0,
@@ -285,7 +272,7 @@ describe('a process that is killed in the middle of a rollback', () => {
     const undo = await begin();
     const made = run('checkpoint');
     expect(made).toMatchObject({ code: 3, stdout: expect.stringMatching(left) });
-    expect(made.stdout).toContain(`its own undo: turnback undo ${undo}\n`);
+    expect(made.stdout).toContain(`its own undo: turnback undo ${undo} --store ${store}\n`);
     expect(made.stderr).toMatch(/notRestorable: 1, left: d0\/f0 \(concurrent_change\)\)\n$/);
     await begin();
     const json = run('checkpoint', '--json', '--allow-partial');
@@ -311,7 +298,7 @@ describe('a process that is killed in the middle of a rollback', () => {
     const done = run('recover');
     expect(done.code).toBe(0);
     expect(done.stdout).toMatch(
-      /was finished\.\n {2}[\d,]+ paths written, 0 paths deleted now\nTo go back to before it was begun: turnback undo \w{26}\n$/,
+      /was finished\.\n {2}[\d,]+ paths written, 0 paths deleted now\nTo go back to before it was begun: turnback undo \w{26} --store \S+\n$/,
     );
     expect(picture(workspace)).toEqual(before);
     expect(run('recover', '--json')).toMatchObject({ code: 0, stdout: '{\n  "recovered": null\n}\n' });

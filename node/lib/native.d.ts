@@ -60,7 +60,7 @@ export declare class Gate {
 
 /** How far a call that is given up has written to a workspace. */
 export interface GivenUp {
-  /** `nothing`, `journal`, `begun`, `begun_without_journal` or `done`. */
+  /** `nothing`, `journal`, `begun`, `begun_without_journal`, `ending` or `done`. */
   step: string
   /** The checkpoint that brings back the state before. */
   undoCheckpointId?: string
@@ -462,6 +462,12 @@ export interface NativePruneReport {
   kept: Array<NativeKept>
   /** Bytes that the disk got back. */
   freedBytes: number
+  /** Bytes that the store holds now, or would hold. */
+  storeBytes: number
+  /** Whether that is no more than was asked for. */
+  targetReached: boolean
+  /** Whether the rules take every checkpoint that is not pinned. */
+  takesAll: boolean
 }
 
 /** By which rules checkpoints go. */
@@ -570,6 +576,8 @@ export interface NativeRollbackReport {
   journaled: boolean
   /** An interrupted restore that was finished first. */
   recovered?: NativeRecoveryReport
+  /** The paths that it was limited to. */
+  paths?: Array<PathText>
   /** How long it took, in milliseconds. */
   durationMs: number
 }

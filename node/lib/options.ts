@@ -13,7 +13,7 @@ import {
   text,
   whole,
 } from './check.js';
-import { invalidArgument } from './errors.js';
+import { invalidArgument, type TurnbackError } from './errors.js';
 import type { NativePair } from './native.js';
 import { absolute, pathBytes } from './paths.js';
 import type { Phase, Progress } from './types.js';
@@ -35,11 +35,15 @@ export const CHECKPOINT_ID = /^[0-7][0-9A-HJKMNP-TV-Z]{25}$/;
 /** A checkpoint's id. The message never repeats what was given: it may be a megabyte. */
 export const checkpointId: Check<string> = (name, value) => {
   if (typeof value === 'string' && CHECKPOINT_ID.test(value)) return value;
-  throw invalidArgument(
-    name,
-    `${name} is no checkpoint id: an id is 26 of the characters 0-9 and A-Z without I, L, O and U, as listCheckpoints() and the command list give it`,
-  );
+  throw noCheckpointId(name, name);
 };
+
+/** The error of an argument that is no checkpoint's id; `what` stands for it in the message. */
+export const noCheckpointId = (name: string, what: string): TurnbackError =>
+  invalidArgument(
+    name,
+    `${what} is no checkpoint id: an id is 26 of the characters 0-9 and A-Z without I, L, O and U, as listCheckpoints() and the command list give it`,
+  );
 
 /** A plan's or sandbox's id. */
 export const nameId = shortText(LIMITS.nameBytes);

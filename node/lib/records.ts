@@ -112,6 +112,7 @@ export function rollbackReport(from: NativeRollbackReport): RollbackReport {
     actions: changes(from.actions),
     journaled: from.journaled,
     ...(from.recovered === undefined ? {} : { recovered: recoveryReport(from.recovered) }),
+    ...(from.paths === undefined ? {} : { paths: list(from.paths, (one) => Object.freeze(path(one))) }),
     durationMs: from.durationMs,
   });
 }
@@ -159,11 +160,11 @@ export function created({ checkpoint: from, recovered }: NativeCreated): Created
   return Object.freeze(Object.assign(fields(from), { recovered: recoveryReport(recovered) }));
 }
 
-export function pruneReport({ deleted, kept, freedBytes }: NativePruneReport): PruneReport {
+export function pruneReport({ deleted, kept, ...rest }: NativePruneReport): PruneReport {
   return Object.freeze({
+    ...rest,
     deleted: Object.freeze(deleted),
     kept: list(kept, ({ checkpointId, reason }) => Object.freeze({ checkpointId, reason: reason as KeepReason })),
-    freedBytes,
   });
 }
 

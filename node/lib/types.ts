@@ -150,6 +150,8 @@ export interface RollbackReport {
   readonly journaled: boolean;
   /** An interrupted restore of this workspace that was finished first. */
   readonly recovered?: RecoveryReport;
+  /** The paths that it was limited to; an undo has those of the rollback that it takes back. Not there when it was about everything. */
+  readonly paths?: readonly { readonly path: string; readonly pathBytes?: Uint8Array }[];
   readonly durationMs: number;
 }
 
@@ -161,12 +163,18 @@ export interface PruneReport {
   readonly kept: readonly { readonly checkpointId: string; readonly reason: KeepReason }[];
   /** Bytes that the disk got back; in a dry run about what it would get. */
   readonly freedBytes: number;
+  /** Bytes that the store holds now; in a dry run about what it would hold. */
+  readonly storeBytes: number;
+  /** Whether the store holds no more than `maxBytes`, or would; `true` when that was not asked for. */
+  readonly targetReached: boolean;
+  /** Whether the rules take every checkpoint that is not pinned: a real run then needs `all: true`. */
+  readonly takesAll: boolean;
 }
 
 /**
  * Why a checkpoint stays: it is pinned; an interrupted restore needs it; it is among the last ones of its workspace; it is young enough;
  * somebody made it or gave it a label; it is the newest of its workspace; the store is small enough; it is damaged, so that only
- * `deleteCheckpoint` takes it.
+ * `deleteCheckpoint` takes it; nobody can read whether it is pinned, so that it counts as pinned.
  */
 export type KeepReason =
   | 'pinned'
@@ -176,7 +184,8 @@ export type KeepReason =
   | 'asked_for'
   | 'newest'
   | 'fits'
-  | 'damaged';
+  | 'damaged'
+  | 'marks_damaged';
 
 /** A checkpoint whose record cannot be read. */
 export interface DamagedCheckpoint {
@@ -306,7 +315,7 @@ export interface Begun {
 /** An interrupted restore that waits (C8): the next call that writes to its workspace finishes it. */
 export interface PendingRestore {
   readonly sandboxId: string;
-  /** Not there when the journal is damaged. */
+  /** Not there when the journal is damaged and no checkpoint is there that would tell. */
   readonly workspace?: string;
   /** Not there when the journal is damaged. */
   readonly begun?: Begun;

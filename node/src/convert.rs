@@ -237,6 +237,8 @@ pub struct NativeRollbackReport {
     pub journaled: bool,
     /// An interrupted restore that was finished first.
     pub recovered: Option<NativeRecoveryReport>,
+    /// The paths that it was limited to.
+    pub paths: Option<Vec<PathText>>,
     /// How long it took, in milliseconds.
     pub duration_ms: f64,
 }
@@ -258,6 +260,10 @@ impl TryFrom<&engine::RollbackReport> for NativeRollbackReport {
             kept: uncovered(&from.kept),
             not_restorable: uncovered(&from.not_restorable),
             actions: changes(&from.actions)?,
+            paths: from
+                .paths
+                .as_ref()
+                .map(|paths| paths.iter().map(|path| PathText::from_bytes(path.as_bytes())).collect()),
             journaled: from.journaled,
             recovered: from.recovered.as_deref().map(NativeRecoveryReport::try_from).transpose()?,
             duration_ms: from.duration.as_secs_f64() * 1000.0,

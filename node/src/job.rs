@@ -30,7 +30,7 @@ pub struct Ticket {
 /// How far a call that is given up has written to a workspace.
 #[napi(object, object_from_js = false)]
 pub struct GivenUp {
-    /// `nothing`, `journal`, `begun`, `begun_without_journal` or `done`.
+    /// `nothing`, `journal`, `begun`, `begun_without_journal`, `ending` or `done`.
     pub step: &'static str,
     /// The checkpoint that brings back the state before.
     pub undo_checkpoint_id: Option<String>,

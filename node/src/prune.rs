@@ -57,6 +57,12 @@ pub struct NativePruneReport {
     pub kept: Vec<NativeKept>,
     /// Bytes that the disk got back.
     pub freed_bytes: i64,
+    /// Bytes that the store holds now, or would hold.
+    pub store_bytes: i64,
+    /// Whether that is no more than was asked for.
+    pub target_reached: bool,
+    /// Whether the rules take every checkpoint that is not pinned.
+    pub takes_all: bool,
 }
 
 impl TryFrom<&PruneReport> for NativePruneReport {
@@ -71,6 +77,9 @@ impl TryFrom<&PruneReport> for NativePruneReport {
             deleted: from.deleted.iter().map(ToString::to_string).collect(),
             kept: kept.collect(),
             freed_bytes: to_js(from.freed_bytes)?,
+            store_bytes: to_js(from.store_bytes)?,
+            target_reached: from.target_reached,
+            takes_all: from.takes_all,
         })
     }
 }

@@ -11,7 +11,7 @@ use super::create::{Learned, Purpose, Taken, now};
 use super::manager::{Inner, Manager, STORE_PATIENCE};
 use super::stage_names;
 use super::types::Checkpoint;
-use super::workspace::{Workspace, identity, make_private};
+use super::workspace::{Broad, Workspace, identity, make_private};
 use crate::context::Context;
 use crate::error::Result;
 use crate::model::{Node, Timestamp};
@@ -59,7 +59,7 @@ impl Manager {
         let inner = self.open_inner()?;
         inner.store.require_writable()?;
         let workspace = Workspace::resolve(directory)?;
-        workspace.check_scope(inner.layout(), false)?;
+        workspace.check_scope(inner.layout(), Broad::NoResource)?;
         workspace.check_ancestors()?;
         Ok(workspace.path)
     }

@@ -97,6 +97,14 @@ impl Taken<'_> {
     }
 }
 
+/// Who hears of what while a plan is carried out.
+pub(super) struct Hears<'a> {
+    /// Of a root that was missing, before anything is put in it.
+    pub(super) root_made: RootMade<'a>,
+    /// Of the end: everything is in its place, and only what was staged is to be cleared away.
+    pub(super) done: &'a dyn Fn(&Applied) -> Result<()>,
+}
+
 /// What came of it.
 pub(super) struct Carried {
     pub(super) applied: Applied,
@@ -205,17 +213,26 @@ impl Inner {
             true => rewrite(&Head { root: root_then(identity_of(fd)?), ..head.clone() }).map(drop),
             false => Ok(()),
         };
-        let outcome = self.apply_to(job.workspace, job.root, job.plan, &stage, &root_made, objects, ctx);
+        let done = |applied: &Applied| {
+            if let (true, Some(old)) = (applied.root_recreated, job.in_place_of) {
+                job.workspace.adopt(self.layout(), old, identity(&job.workspace.open()?)?)?;
+            }
+            // Who was told that it waits has to find it waiting; who asks from here on, that it is done: what follows may hang.
+            if journaled {
+                ctx.reached.go_on(Step::Done)?;
+            } else {
+                ctx.reached.is_at(Step::Done);
+            }
+            Ok(())
+        };
+        let hears = Hears { root_made: &root_made, done: &done };
+        let outcome = self.apply_to(job.workspace, job.root, job.plan, &stage, &hears, objects, ctx);
         match outcome {
             Ok(applied) => {
-                if let (true, Some(old)) = (applied.root_recreated, job.in_place_of) {
-                    job.workspace.adopt(self.layout(), old, identity(&job.workspace.open()?)?)?;
-                }
                 if journaled {
                     self.mark_done(job.kind, &job.targets).map_err(|e| interrupted(job.kind, e))?;
                     self.close_journal(job.workspace);
                 }
-                ctx.reached.is_at(Step::Done);
                 Ok(Carried { applied, journaled })
             }
             Err(stopped) if !stopped.begun => Err(self.without_a_trace(job, *stopped.error, ctx)),
@@ -287,8 +304,7 @@ impl Inner {
         }
     }
 
-    /// Applies a plan, staging in the store where a rename from there works and there is room under the cap. `root_made` hears of a root
-    /// that was missing.
+    /// Applies a plan, staging in the store where a rename from there works and there is room under the cap.
     #[allow(clippy::too_many_arguments, reason = "the last step needs the results of all others")]
     pub(super) fn apply_to(
         &self,
@@ -296,7 +312,7 @@ impl Inner {
         root: Option<&OwnedFd>,
         plan: &Plan,
         stage_name: &[u8],
-        root_made: RootMade<'_>,
+        hears: &Hears<'_>,
         objects: &dyn Objects,
         ctx: &Context,
     ) -> Result<Applied, Stopped> {
@@ -314,9 +330,12 @@ impl Inner {
             stage_name,
             leftovers: &leftovers,
             sync: self.durability == Durability::Power,
-            root_made: Some(root_made),
+            root_made: Some(hears.root_made),
         };
-        let applied = apply(target, plan, objects, &options, ctx);
+        let applied = apply(target, plan, objects, &options, ctx).and_then(|applied| {
+            (hears.done)(&applied).map_err(|error| Stopped { error: Box::new(error), begun: true })?;
+            Ok(applied)
+        });
         if let Some((stage, _room)) = &stage
             && let Err(error) = remove_tree(stage)
         {

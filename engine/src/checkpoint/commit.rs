@@ -16,7 +16,7 @@ use super::create::{Both, Purpose, Taken};
 use super::failed::told;
 use super::manager::{Inner, Manager};
 use super::rollback::duplicate;
-use super::workspace::Workspace;
+use super::workspace::{Broad, Workspace};
 use crate::change::Change;
 use crate::context::Context;
 use crate::error::{Code, Error, Result};
@@ -133,7 +133,7 @@ impl Manager {
         inner.store.require_writable()?;
         let resource = Workspace::at(request.resource.to_owned())?;
         let sandbox = Workspace::at(request.sandbox.to_owned())?;
-        resource.check_scope(inner.layout(), true)?;
+        resource.check_scope(inner.layout(), Broad::Allowed)?;
         resource.check_ancestors()?;
         let _resource = inner.lock_workspace(&resource, ctx)?;
         let _sandbox = inner.lock_workspace(&sandbox, ctx)?;

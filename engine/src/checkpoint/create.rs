@@ -12,7 +12,7 @@ use super::marks::check_label;
 use super::rollback::duplicate;
 use super::stage_names;
 use super::types::{Checkpoint, CreateRequest};
-use super::workspace::{Workspace, identity};
+use super::workspace::{Broad, Workspace, identity};
 use crate::context::Context;
 use crate::error::{Code, Error, Result};
 use crate::model::{Entry, Hash, Node, Objects, Picture, RelPath, Sink, encode_uncovered};
@@ -89,7 +89,8 @@ impl Manager {
         let inner = self.open_inner()?;
         inner.store.require_writable()?;
         let workspace = Workspace::resolve(directory)?;
-        workspace.check_scope(inner.layout(), request.allow_broad)?;
+        let broad = if request.allow_broad { Broad::Allowed } else { Broad::NotAllowed };
+        workspace.check_scope(inner.layout(), broad)?;
         workspace.check_ancestors()?;
         let rules = RulesRecord {
             exclude: request.exclude,

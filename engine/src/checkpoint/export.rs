@@ -5,7 +5,7 @@ use std::path::Path;
 use turnback_core::CheckpointId;
 
 use super::manager::Manager;
-use super::workspace::Workspace;
+use super::workspace::{Broad, Workspace};
 use crate::context::Context;
 use crate::error::{Code, Error, Result};
 use crate::model::{Reason, Uncovered};
@@ -22,7 +22,7 @@ impl Manager {
         let inner = self.open_inner()?;
         let published = inner.catalog.require(id)?;
         let target = Workspace::resolve_missing(directory)?;
-        target.check_scope(inner.layout(), true)?;
+        target.check_scope(inner.layout(), Broad::Allowed)?;
         let _store = inner.share_store(ctx)?;
         let picture = published.parsed.picture(&inner.packs)?;
         let root = target.open_if_there()?;

@@ -1,8 +1,10 @@
 //! What the error of a restore says of the workspace: whether anything was written, and how to go on (C8).
 
+use super::workspace::Workspace;
 use crate::context::Context;
 use crate::error::{Code, Error};
 use crate::recovery::RestoreKind;
+use crate::restore::journal::Head;
 
 /// The error of work that was begun and not finished.
 pub(super) fn interrupted(kind: RestoreKind, cause: Error) -> Error {
@@ -13,6 +15,15 @@ pub(super) fn interrupted(kind: RestoreKind, cause: Error) -> Error {
         format!("run it again, or `turnback recover`: what was begun is then finished; the journal keeps the rest of the {what}"),
     )
     .with_detail("pending", "true".to_owned())
+}
+
+/// The error of a call that was to end what was interrupted: it waits on.
+pub(super) fn unfinished(workspace: &Workspace, head: &Head, error: Error) -> Error {
+    let error = interrupted(head.kind, error).at(&workspace.path);
+    match head.undo {
+        Some(id) => error.with_detail("undoCheckpointId", id.to_string()),
+        None => error,
+    }
 }
 
 /// The error of work that was begun without a journal and not finished.

@@ -14,6 +14,7 @@ mod export;
 mod failed;
 mod journal_file;
 mod look;
+mod making_room;
 mod manager;
 mod marks;
 mod pause;

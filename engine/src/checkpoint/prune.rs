@@ -17,8 +17,7 @@ use super::manager::{Inner, Manager, STORE_PATIENCE};
 use crate::context::Context;
 use crate::error::{Code, Error, Result};
 use crate::store::{
-    Collector, Damaged, Hooks, Marked, Marks, OnFull, Patience, Published, Removed, needed_bytes,
-    removed_since, unknown,
+    Collector, Damaged, Hooks, Marked, Marks, Patience, Published, Removed, removed_since, unknown,
 };
 
 /// By which rules checkpoints go. What `keep_last` or `keep_within` covers stays, the rest goes; with `max_bytes` the oldest of what is
@@ -47,6 +46,12 @@ pub struct PruneReport {
     pub kept: Vec<(String, KeepReason)>,
     /// Bytes that the disk got back; in a dry run the bytes that deletion would free, about.
     pub freed_bytes: u64,
+    /// Bytes that the store holds now; in a dry run about what it would hold.
+    pub store_bytes: u64,
+    /// Whether the store holds no more than `max_bytes`, or would; `true` when that was not asked for.
+    pub target_reached: bool,
+    /// Whether the rules take every checkpoint that is not pinned: a real run then needs [`PruneRequest::all`].
+    pub takes_all: bool,
 }
 
 /// So many removals of the default retention pile up at least before it is looked what nobody needs any more.
@@ -55,14 +60,19 @@ pub(super) const PILE: usize = 16;
 const RETENTION_PATIENCE: Duration = Duration::from_millis(50);
 /// How long the default retention may look what nobody needs.
 const RETENTION_LIMIT: Duration = Duration::from_millis(500);
-/// How long is waited for others who are writing when the store is full.
-const OTHERS_PATIENCE: Duration = Duration::from_secs(5);
-/// So often a checkpoint is tried again after room was made.
-const ATTEMPTS: usize = 8;
+
+/// What retention has to know.
+pub(super) struct Facts {
+    /// Checkpoints that can be read.
+    pub(super) all: Vec<Kept>,
+    damaged: Vec<Damaged>,
+    /// Those of `all` of which nobody knows whether they are pinned.
+    unreadable: BTreeSet<CheckpointId>,
+}
 
 /// How checkpoints that are to go were chosen.
 #[derive(Debug, Clone, Copy)]
-enum Chosen {
+pub(super) enum Chosen {
     /// Somebody named them: pinned or not.
     ByName,
     /// By these rules, which leave some alone.
@@ -147,14 +157,24 @@ impl Manager {
             }
         };
         let collector = inner.collector(Patience::Wait(STORE_PATIENCE), ctx)?;
-        let mut report = PruneReport { deleted: Vec::new(), kept: Vec::new(), freed_bytes: 0 };
+        let mut report = PruneReport {
+            deleted: Vec::new(),
+            kept: Vec::new(),
+            freed_bytes: 0,
+            store_bytes: 0,
+            target_reached: true,
+            takes_all: false,
+        };
+        let reached = |bytes| request.max_bytes.is_none_or(|max| bytes <= max);
         loop {
-            let (all, damaged) = inner.facts()?;
+            let Facts { all, damaged, unreadable } = inner.facts()?;
             let plan = plan_retention(&all, rules, &BTreeSet::new(), now());
             let marked = collector.mark(plan.order())?;
             let mut retained = plan.settle(inner.budget.held()?.settled, marked.frees());
-            let may_take_all = request.all || request.dry_run || rules == RetentionRules::Automatic;
-            if !may_take_all && takes_all(&all, &retained) {
+            let asked = rules != RetentionRules::Automatic;
+            let takes_all = asked && takes_all(&all, &retained);
+            report.takes_all |= takes_all;
+            if takes_all && !request.all && !request.dry_run {
                 let many = retained.deleted.len();
                 let Some(newest) = retained.deleted.pop().filter(|_| !report.deleted.is_empty()) else {
                     return Err(would_take_all(many));
@@ -163,15 +183,20 @@ impl Manager {
                 retained.kept.push((newest, KeepReason::Newest));
             }
             let count = retained.deleted.len();
-            report.kept = retained.kept.iter().map(|(id, why)| (id.to_string(), *why)).collect();
+            let why = |id: &CheckpointId, why| match why {
+                KeepReason::Pinned if unreadable.contains(id) => KeepReason::MarksDamaged,
+                why => why,
+            };
+            report.kept =
+                retained.kept.iter().map(|(id, reason)| (id.to_string(), why(id, *reason))).collect();
             report.kept.extend(damaged.into_iter().map(|d| (d.checkpoint_id, KeepReason::Damaged)));
             report.kept.sort();
             if request.dry_run {
-                if let Some(why) = marked.obstacle(count).filter(|_| count > 0) {
-                    return Err(Error::corrupt(format!("nothing can be freed: {why}")));
-                }
+                marked.refuse_obstacle(count)?;
                 report.freed_bytes = marked.frees().iter().take(count).sum();
                 report.deleted = retained.deleted;
+                report.store_bytes = inner.budget.held()?.settled.saturating_sub(report.freed_bytes);
+                report.target_reached = reached(report.store_bytes);
                 return Ok(report);
             }
             let removed = inner.remove(&collector, marked, count, Chosen::By(rules))?;
@@ -181,6 +206,8 @@ impl Manager {
             // when it is done: blocks are larger than objects.
             let all_went = removed.deleted.len() >= count;
             if all_went && (count == 0 || request.max_bytes.is_none()) {
+                report.store_bytes = inner.budget.held()?.settled;
+                report.target_reached = reached(report.store_bytes);
                 return Ok(report);
             }
             ctx.check()?;
@@ -206,11 +233,11 @@ fn would_take_all(many: usize) -> Error {
 }
 
 impl Inner {
-    fn collector<'a>(&'a self, patience: Patience, ctx: &'a Context) -> Result<Collector<'a>> {
+    pub(super) fn collector<'a>(&'a self, patience: Patience, ctx: &'a Context) -> Result<Collector<'a>> {
         Collector::begin(self.layout(), &self.catalog, &self.packs, &self.budget, patience, ctx)
     }
 
-    fn remove(
+    pub(super) fn remove(
         &self,
         collector: &Collector<'_>,
         marked: Marked<'_>,
@@ -245,28 +272,29 @@ impl Inner {
         let needed = needed(self.layout(), &self.catalog)?;
         let labels_count = !matches!(rules, RetentionRules::Asked { .. });
         let stays = |id: &CheckpointId| {
-            let marks = self.marks_or_pinned(*id);
+            let (marks, _) = self.marks_or_pinned(*id);
             needed.contains_key(id) || marks.pinned || (labels_count && marks.label.is_some())
         };
         Ok(ids.iter().take_while(|id| !stays(id)).count())
     }
 
-    /// The marks of a checkpoint. What cannot be read may be a pin.
-    fn marks_or_pinned(&self, id: CheckpointId) -> Marks {
+    /// The marks of a checkpoint, and why they cannot be read. What cannot be read may be a pin.
+    fn marks_or_pinned(&self, id: CheckpointId) -> (Marks, Option<Error>) {
         let (marks, unreadable) = self.catalog.marks_or_pinned(id);
-        if let Some(error) = unreadable {
+        if let Some(error) = &unreadable {
             tracing::warn!(%error, "the marks of a checkpoint are damaged; it counts as pinned");
         }
-        marks
+        (marks, unreadable)
     }
 
-    /// What retention has to know.
-    fn facts(&self) -> Result<(Vec<Kept>, Vec<Damaged>)> {
+    pub(super) fn facts(&self) -> Result<Facts> {
         let (all, damaged) = self.catalog.all()?;
         let needed = needed(self.layout(), &self.catalog)?;
+        let mut unreadable = BTreeSet::new();
         let fact = |published: &std::sync::Arc<Published>| {
             let parsed = &published.parsed;
-            let marks = self.marks_or_pinned(parsed.id);
+            let (marks, error) = self.marks_or_pinned(parsed.id);
+            unreadable.extend(error.map(|_| parsed.id));
             Kept {
                 id: parsed.id,
                 workspace: parsed.sandbox_id.clone(),
@@ -277,89 +305,7 @@ impl Inner {
                 needed: needed.contains_key(&parsed.id),
             }
         };
-        Ok((all.iter().map(fact).collect(), damaged))
-    }
-
-    /// Runs something that writes to the store; when that does not fit, makes room and runs it again. The store's lock must not be held.
-    ///
-    /// # Errors
-    /// Those of `write`; `STORE_FULL` when there is nothing left that may go.
-    pub(super) fn with_room<T>(
-        &self,
-        protected: &BTreeSet<CheckpointId>,
-        ctx: &Context,
-        mut write: impl FnMut() -> Result<T>,
-    ) -> Result<T> {
-        let mut done = write();
-        for _ in 1..ATTEMPTS {
-            match done {
-                Err(error) if self.budget.on_full() == OnFull::Prune && needed_bytes(&error).is_some() => {
-                    self.make_room(error, protected, ctx)?;
-                    done = write();
-                    self.budget.forget_promise();
-                }
-                _ => break,
-            }
-        }
-        done
-    }
-
-    /// Removes the oldest automatic checkpoints until what failed with `full` fits, and promises the room to this thread.
-    fn make_room(&self, full: Error, protected: &BTreeSet<CheckpointId>, ctx: &Context) -> Result<()> {
-        let cap = self.budget.cap();
-        let needed = needed_bytes(&full).unwrap_or(u64::MAX);
-        let Some(target) = cap.checked_sub(needed) else { return Err(full) };
-        let collector = self.collector(Patience::Wait(STORE_PATIENCE), ctx)?;
-        let started = Instant::now();
-        loop {
-            let held = self.budget.held()?;
-            let now_held = held.settled.saturating_add(held.taken);
-            if now_held <= target {
-                match self.budget.promise(needed) {
-                    // Somebody was faster.
-                    Err(error) if error.code() == Code::StoreFull => continue,
-                    other => return other,
-                }
-            }
-            if removed_since(self.layout())? > 0 {
-                // What the default retention left.
-                self.remove(&collector, collector.mark(&[])?, 0, Chosen::ByName)?;
-                continue;
-            }
-            let (all, _) = self.facts()?;
-            let plan = plan_retention(&all, RetentionRules::Room { max_bytes: target }, protected, now());
-            let marked = collector.mark(plan.order())?;
-            let least = now_held.saturating_sub(marked.frees().iter().sum());
-            if least > target {
-                // Others who are writing give back what they have taken.
-                if least.saturating_sub(held.taken) <= target && started.elapsed() < OTHERS_PATIENCE {
-                    ctx.check()?;
-                    std::thread::sleep(Duration::from_millis(5));
-                    continue;
-                }
-                return Err(full);
-            }
-            // A little more than is needed, so that not every checkpoint has to make room, as long as that costs nothing else.
-            let ample = target.saturating_sub(cap / 64);
-            let count = if least <= ample {
-                let rules = RetentionRules::Room { max_bytes: ample };
-                plan_retention(&all, rules, protected, now()).settle(now_held, marked.frees()).deleted.len()
-            } else {
-                plan.settle(now_held, marked.frees()).deleted.len()
-            };
-            if let Some(why) = marked.obstacle(count) {
-                let why = Error::corrupt(why);
-                return Err(full.because(why));
-            }
-            let rules = RetentionRules::Room { max_bytes: target };
-            let removed = self.remove(&collector, marked, count, Chosen::By(rules))?;
-            tracing::info!(?removed, "automatic checkpoints went to make room");
-            if count == 0 {
-                return Err(full);
-            }
-            // One may have been pinned since: then others go.
-            ctx.check()?;
-        }
+        Ok(Facts { all: all.iter().map(fact).collect(), damaged, unreadable })
     }
 
     /// Applies the default retention of automatic checkpoints (C16). It never fails and never takes long: what cannot be done now is done
@@ -377,7 +323,7 @@ impl Inner {
         if too_few {
             return Ok(Removed::default());
         }
-        let (all, _) = self.facts()?;
+        let Facts { all, .. } = self.facts()?;
         let plan = plan_retention(&all, RetentionRules::Automatic, protected, now());
         let pile = self.pile.load(Ordering::Acquire);
         if plan.order().is_empty() && removed_since(self.layout())? < pile {

@@ -6,10 +6,10 @@ use std::os::fd::{BorrowedFd, OwnedFd};
 use std::os::unix::ffi::OsStringExt as _;
 use std::path::{Path, PathBuf};
 
-use super::carry_out::root_then;
+use super::carry_out::{Hears, root_then};
 use super::contents::StoredContents;
 use super::ends::Ends;
-use super::failed::interrupted;
+use super::failed::unfinished;
 use super::manager::{Inner, Manager};
 use super::workspace::{Workspace, identity, identity_of};
 use super::{journal_file, stage_names};
@@ -42,7 +42,9 @@ impl Manager {
         inner.store.require_writable()?;
         let workspace = Workspace::resolve_missing(directory)?;
         let _workspace = inner.lock_workspace(&workspace, ctx)?;
-        let recovered = inner.recover_first(&workspace, &BTreeSet::new(), ctx)?;
+        let recovered = inner
+            .recover_first(&workspace, &BTreeSet::new(), ctx)
+            .map_err(|error| inner.waits_on(&workspace, error))?;
         Ok(recovered.map(|recovered| recovered.report))
     }
 
@@ -61,14 +63,15 @@ impl Manager {
     /// done. `None` when there is none.
     ///
     /// # Errors
-    /// `BUSY`, `ABORTED`, `TIMED_OUT`, `STORE_FORMAT`, `IO`: the journal is then still there.
+    /// With the detail `pending` when it cannot be given up now (`PERMISSION_DENIED`, `ABORTED`, `TIMED_OUT`, `IO`): the journal
+    /// stays. Otherwise `BUSY`, `STORE_FORMAT`, `IO`.
     pub fn abandon(&self, directory: &Path, ctx: &Context) -> Result<Option<RecoveryReport>> {
         let inner = self.open_inner()?;
         inner.store.require_writable()?;
         let workspace = Workspace::resolve_missing(directory)?;
         let _workspace = inner.lock_workspace(&workspace, ctx)?;
         let _store = inner.share_store(ctx)?;
-        inner.abandon(&workspace, ctx)
+        inner.abandon(&workspace, ctx).map_err(|error| inner.waits_on(&workspace, error))
     }
 
     /// Interrupted restores that nobody has taken up again yet, by workspace. Changes nothing.
@@ -90,7 +93,10 @@ impl Manager {
                     damaged: None,
                 },
                 Err(error) => {
-                    Pending { sandbox_id, workspace: None, begun: None, damaged: Some(ends(&error)?) }
+                    let all = inner.catalog.all()?.0;
+                    let of = all.iter().rev().find(|one| one.parsed.sandbox_id == sandbox_id);
+                    let workspace = of.map(|one| one.parsed.workspace.clone());
+                    Pending { sandbox_id, workspace, begun: None, damaged: Some(ends(&error)?) }
                 }
             });
         }
@@ -131,7 +137,7 @@ impl Inner {
         ctx.reached.begins(None);
         let Some((head, plan)) = (match journal_file::read(self.layout(), workspace.id.as_str()) {
             Err(error) if error.code() == Code::Corrupt => {
-                let recovered = self.put_aside(workspace, &error)?;
+                let recovered = self.put_aside(workspace, &error, ctx)?;
                 ctx.reached.begins(Some(recovered.report.outcome.as_str()));
                 return Ok(Some(recovered));
             }
@@ -146,16 +152,12 @@ impl Inner {
             kind = head.kind.as_str(),
             "an interrupted restore is finished first"
         );
-        let unfinished = |error: Error| {
-            let error = interrupted(head.kind, error).at(&workspace.path);
-            match head.undo {
-                Some(id) => error.with_detail("undoCheckpointId", id.to_string()),
-                None => error,
-            }
-        };
+        let unfinished = |error| unfinished(workspace, &head, error);
         let outcome = self.finish(workspace, &head, plan, ctx).map_err(unfinished)?;
         if outcome.0 == RecoveryOutcome::Finished {
             self.mark_done(head.kind, &head.targets).map_err(unfinished)?;
+        } else {
+            ctx.check().and_then(|()| ctx.reached.go_on(Step::Ending)).map_err(unfinished)?;
         }
         self.close_journal(workspace);
         let report = self.report(workspace, &head, outcome);
@@ -180,6 +182,7 @@ impl Inner {
     ) -> Result<(RecoveryOutcome, Applied, Vec<crate::change::Change>)> {
         let root = match self.place(workspace, head)? {
             Place::Other(outcome) => {
+                ctx.check()?;
                 self.sweep(workspace)?;
                 return Ok((outcome, Applied::default(), Vec::new()));
             }
@@ -211,13 +214,17 @@ impl Inner {
             Err(error) if error.code() == Code::DiskFull && !needs_area(&plan) => stage_names::name(id),
             other => other?,
         };
-        let applied = self.apply_to(workspace, root.as_ref(), &plan, &stage, &root_made, &self.packs, ctx)?;
-        self.adopt_root(workspace, head)?;
-        if self.durability == Durability::Power {
-            // What was done before the interruption need not have reached the disk.
-            let fd = workspace.open()?;
-            rustix::fs::syncfs(fd).map_err(|e| Error::io("writing the restored tree to disk", e))?;
-        }
+        let done = |_: &Applied| {
+            self.adopt_root(workspace, head)?;
+            if self.durability == Durability::Power {
+                // What was done before the interruption need not have reached the disk.
+                let fd = workspace.open()?;
+                rustix::fs::syncfs(fd).map_err(|e| Error::io("writing the restored tree to disk", e))?;
+            }
+            ctx.reached.ends(RecoveryOutcome::Finished.as_str())
+        };
+        let hears = Hears { root_made: &root_made, done: &done };
+        let applied = self.apply_to(workspace, root.as_ref(), &plan, &stage, &hears, &self.packs, ctx)?;
         Ok((RecoveryOutcome::Finished, applied, actions))
     }
 
@@ -277,7 +284,9 @@ impl Inner {
     fn abandon(&self, workspace: &Workspace, ctx: &Context) -> Result<Option<RecoveryReport>> {
         let Some((head, plan)) = (match journal_file::read(self.layout(), workspace.id.as_str()) {
             Err(error) if error.code() == Code::Corrupt => {
-                return self.put_aside(workspace, &error).map(|recovered| Some(recovered.report));
+                let recovered = self.put_aside(workspace, &error, ctx)?;
+                ctx.reached.begins(Some(recovered.report.outcome.as_str()));
+                return Ok(Some(recovered.report));
             }
             other => other?,
         }) else {
@@ -285,20 +294,42 @@ impl Inner {
         };
         ctx.reached.undone_by(head.undo);
         ctx.reached.is_at(Step::Begun { journaled: true });
-        let actions = match self.place(workspace, &head)? {
-            Place::Other(_) => Vec::new(),
-            Place::ToBeMade => plan.changes(),
-            Place::Root(root) => self.rest(workspace, &root, plan, ctx)?.changes(),
+        let give_up = || {
+            let actions = match self.place(workspace, &head)? {
+                Place::Other(_) => Vec::new(),
+                Place::ToBeMade => plan.changes(),
+                Place::Root(root) => self.rest(workspace, &root, plan, ctx)?.changes(),
+            };
+            ctx.check()?;
+            self.sweep(workspace)?;
+            ctx.check()?;
+            ctx.reached.go_on(Step::Ending)?;
+            journal_file::remove(self.layout(), workspace.id.as_str(), self.durability)?;
+            Ok(actions)
         };
-        self.sweep(workspace)?;
-        journal_file::remove(self.layout(), workspace.id.as_str(), self.durability)?;
-        ctx.reached.is_at(Step::Done);
+        let actions = give_up().map_err(|error| unfinished(workspace, &head, error))?;
         let outcome = (RecoveryOutcome::Abandoned, Applied::default(), actions);
-        Ok(Some(self.report(workspace, &head, outcome)))
+        let report = self.report(workspace, &head, outcome);
+        ctx.reached.begins(Some(report.outcome.as_str()));
+        Ok(Some(report))
+    }
+
+    /// The error of a call that was to end what was interrupted: it waits on, also where nobody can read what it is.
+    fn waits_on(&self, workspace: &Workspace, error: Error) -> Error {
+        let is_told = error.details().iter().any(|(name, _)| *name == "pending");
+        let is_there = || journal_file::path(self.layout(), workspace.id.as_str()).try_exists();
+        match error.code() {
+            Code::Aborted | Code::TimedOut if !is_told && is_there().unwrap_or(true) => {
+                error.advised("what was interrupted waits on").with_detail("pending", "true".to_owned())
+            }
+            _ => error,
+        }
     }
 
     /// A journal that cannot be read is kept under another name; the workspace can be used again.
-    fn put_aside(&self, workspace: &Workspace, error: &Error) -> Result<Recovered> {
+    fn put_aside(&self, workspace: &Workspace, error: &Error, ctx: &Context) -> Result<Recovered> {
+        ctx.check()?;
+        ctx.reached.go_on(Step::Ending)?;
         let journal = journal_file::set_aside(self.layout(), workspace.id.as_str(), self.durability)?;
         tracing::warn!(
             %error,

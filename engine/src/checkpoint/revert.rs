@@ -13,7 +13,7 @@ use super::create::Taken;
 use super::failed::{or_without_safety, told};
 use super::manager::{Inner, Manager};
 use super::rollback::duplicate;
-use super::workspace::{Workspace, identity};
+use super::workspace::{Broad, Workspace, identity};
 use crate::context::Context;
 use crate::error::{Code, Error, Result};
 use crate::model::{Picture, RelPath, Uncovered};
@@ -118,7 +118,7 @@ impl Manager {
             ));
         }
         let workspace = Workspace::at(from.parsed.workspace.clone())?;
-        workspace.check_scope(inner.layout(), true)?;
+        workspace.check_scope(inner.layout(), Broad::Allowed)?;
         if workspace.path.parent().is_some_and(std::path::Path::exists) {
             workspace.check_ancestors()?;
         }
@@ -141,6 +141,7 @@ impl Manager {
             inner.retain(&protected, ctx);
         }
         report.recovered = recovered.map(|recovered| Box::new(recovered.report));
+        report.paths = request.paths;
         report.duration = started.elapsed();
         Ok(report)
     }
@@ -287,6 +288,7 @@ impl Decision {
             actions: self.plan.changes(),
             journaled: false,
             recovered: None,
+            paths: None,
             duration: Duration::ZERO,
         }
     }

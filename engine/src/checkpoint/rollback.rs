@@ -12,7 +12,7 @@ use super::create::{Purpose, Taken};
 use super::failed::{or_without_safety, told};
 use super::manager::{Inner, Manager};
 use super::recover::Recovered;
-use super::workspace::{Workspace, identity};
+use super::workspace::{Broad, Workspace, identity};
 use crate::context::Context;
 use crate::error::{Code, Error, Result};
 use crate::model::{Reason, RelPath};
@@ -99,7 +99,8 @@ impl Manager {
         };
         // Where a checkpoint was allowed to be taken it may be restored; elsewhere nobody has allowed it yet.
         let elsewhere = workspace.path != then.parsed.workspace;
-        workspace.check_scope(inner.layout(), !elsewhere)?;
+        let broad = if elsewhere { Broad::NoTarget } else { Broad::Allowed };
+        workspace.check_scope(inner.layout(), broad)?;
         let nested = workspace.path.starts_with(&then.parsed.workspace)
             || then.parsed.workspace.starts_with(&workspace.path);
         if elsewhere && nested {
@@ -134,6 +135,7 @@ impl Manager {
             protected.insert(undo);
             inner.retain(&protected, ctx);
         }
+        report.paths = request.paths;
         report.duration = started.elapsed();
         Ok(report)
     }
@@ -345,6 +347,7 @@ impl Inner {
             actions: plan.changes(),
             journaled: false,
             recovered: None,
+            paths: None,
             duration: Duration::ZERO,
         }
     }

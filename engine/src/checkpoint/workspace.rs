@@ -33,6 +33,35 @@ struct Lineage {
     same: Vec<Identity>,
 }
 
+/// What becomes of a directory that nobody means to checkpoint or to restore into (C16).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Broad {
+    /// Somebody allowed it.
+    Allowed,
+    /// A checkpoint of it is refused as long as nobody allows it.
+    NotAllowed,
+    /// Nothing is restored into it.
+    NoTarget,
+    /// No sandbox is made of it.
+    NoResource,
+}
+
+impl Broad {
+    /// What to do instead; `None` where it may be.
+    const fn refused(self) -> Option<&'static str> {
+        match self {
+            Self::Allowed => None,
+            Self::NotAllowed => Some(
+                "choose the project's own directory, or allow it (`allowBroad`, `turnback checkpoint --allow-broad`)",
+            ),
+            Self::NoTarget => Some(
+                "give a directory of its own to restore into, such as a new one beneath it (`into`, --into)",
+            ),
+            Self::NoResource => Some("make the sandbox of the project's own directory"),
+        }
+    }
+}
+
 impl Workspace {
     /// Resolves a path that has to be a directory; links are resolved once, here.
     pub(super) fn resolve(directory: &Path) -> Result<Self> {
@@ -79,14 +108,9 @@ impl Workspace {
     }
 
     /// Refuses what nobody means to checkpoint (C16), and a store that would lie in itself (input 81).
-    pub(super) fn check_scope(&self, layout: &Layout, allow_broad: bool) -> Result<()> {
-        if !allow_broad && let Some(what) = self.too_broad() {
-            return Err(Error::new(
-                Code::TooBroad,
-                format!("the workspace is {what}"),
-                "choose the project's own directory, or allow it (`allowBroad`, --allow-broad)",
-            )
-            .at(&self.path));
+    pub(super) fn check_scope(&self, layout: &Layout, broad: Broad) -> Result<()> {
+        if let (Some(advice), Some(what)) = (broad.refused(), self.too_broad()) {
+            return Err(Error::new(Code::TooBroad, format!("the directory is {what}"), advice).at(&self.path));
         }
         let store = layout.root();
         if store.starts_with(&self.path) || self.path.starts_with(store) {

@@ -141,9 +141,10 @@ impl Catalog {
         let directory = self.layout.checkpoint(id);
         if marks.label.is_none() && !marks.pinned {
             // Taking marks away needs no room, so that a store that is full can be pruned again.
-            return match std::fs::remove_file(directory.join("marks")) {
+            let path = directory.join("marks");
+            return match std::fs::remove_file(&path) {
                 Err(e) if e.kind() == std::io::ErrorKind::NotFound => Ok(()),
-                Err(e) => Err(Error::io("removing a label or a pin", e).at(&directory)),
+                Err(e) => Err(files::no_file(&path, e, "removing a label or a pin")),
                 Ok(()) if durability == Durability::Power => files::sync_directory(&directory),
                 Ok(()) => Ok(()),
             };

@@ -100,13 +100,24 @@ pub fn write_sealed<T: serde::Serialize>(
         if durability == Durability::Power {
             file.sync_all().map_err(|e| Error::io("syncing a file of the store", e).at(tmp))?;
         }
-        std::fs::rename(tmp, path).map_err(|e| Error::io("publishing a file of the store", e).at(path))?;
+        std::fs::rename(tmp, path).map_err(|e| no_file(path, e, "publishing a file of the store"))?;
         match path.parent() {
             Some(parent) if durability == Durability::Power => sync_directory(parent),
             _ => Ok(()),
         }
     };
     write().inspect_err(|_| remove_leftover(tmp))
+}
+
+/// The error of who wanted to replace or remove a file: a directory in its place is damage, and nothing that is known to be ours is in it.
+pub(super) fn no_file(path: &Path, cause: std::io::Error, doing: &'static str) -> Error {
+    if std::fs::symlink_metadata(path).is_ok_and(|found| found.is_dir()) {
+        return Error::corrupt("a directory lies where a file of the store belongs")
+            .advised("move the directory out of the store: what the file said is lost")
+            .because(Error::io(doing, cause))
+            .at(path);
+    }
+    Error::io(doing, cause).at(path)
 }
 
 /// Removes a temporary file after a failure; if that fails as well, the next open sweeps it.

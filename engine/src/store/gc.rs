@@ -103,16 +103,7 @@ impl<'a> Collector<'a> {
         let doomed: VecDeque<_> = marked.order.iter().take(count).copied().collect();
         let obstacle = marked.obstacle(count).map(str::to_owned);
         if let Some(why) = &obstacle {
-            let is_sound = |(place, id): (usize, &CheckpointId)| {
-                marked.found.contains_key(id) && !marked.damaged.contains_key(&(place + 1))
-            };
-            if doomed.iter().enumerate().any(is_sound) {
-                return Err(Error::new(
-                    Code::Corrupt,
-                    format!("another checkpoint is damaged, so that nobody knows which data it needs: {why}"),
-                    "delete the damaged one first; `turnback verify` names it",
-                ));
-            }
+            marked.refuse_obstacle(count)?;
             tracing::warn!(why, "a checkpoint is damaged; nothing is erased as long as it is there");
         }
         self.remove_second_names()?;

@@ -8,7 +8,7 @@ use super::catalog::Published;
 use super::gc::Collector;
 use super::reach::{Owner, Reach};
 use super::usage::disk_usage;
-use crate::error::{Code, Result};
+use crate::error::{Code, Error, Result};
 use crate::model::Hash;
 
 /// What each checkpoint needs, so that it is known what goes with it.
@@ -36,6 +36,26 @@ impl Marked<'_> {
     #[must_use]
     pub fn obstacle(&self, count: usize) -> Option<&str> {
         self.damaged.iter().find(|(place, _)| **place == 0 || **place > count).map(|(_, why)| why.as_str())
+    }
+
+    /// Refuses to free what the first `count` hold when nobody knows whether one that stays needs it. Where all of them are damaged
+    /// themselves they may go: nothing of them is erased as long as another one is.
+    ///
+    /// # Errors
+    /// `CORRUPT`.
+    pub fn refuse_obstacle(&self, count: usize) -> Result<()> {
+        let Some(why) = self.obstacle(count) else { return Ok(()) };
+        let is_sound = |(place, id): (usize, &CheckpointId)| {
+            self.found.contains_key(id) && !self.damaged.contains_key(&(place + 1))
+        };
+        if !self.order.iter().take(count).enumerate().any(is_sound) {
+            return Ok(());
+        }
+        Err(Error::new(
+            Code::Corrupt,
+            format!("another checkpoint is damaged, so that nobody knows which data it needs: {why}"),
+            "delete the damaged one first; `turnback verify` names it",
+        ))
     }
 
     pub(super) fn is_live(&self, count: usize, hash: &Hash) -> bool {

@@ -132,3 +132,98 @@ fn no_room_for_what_undoes_it() {
     manager.rollback(first, RollbackRequest { safety: false, ..exact() }, &ctx).unwrap();
     assert_eq!(fs::read(place.at("a")).unwrap(), b"then");
 }
+
+/// Where the journal of an interrupted rollback is.
+fn journal(place: &Place) -> std::path::PathBuf {
+    let id = place.manager.sandbox_id_of(&place.root()).unwrap();
+    place.store().join("workspaces").join(id.as_str()).join("journal")
+}
+
+/// A workspace whose rollback was interrupted.
+fn interrupted() -> (Place, turnback_core::CheckpointId) {
+    let (place, first, _) = scene();
+    let (ctx, _) = given_up_in("apply", true);
+    let error = place.manager.rollback(first, exact(), &ctx).unwrap_err();
+    assert!(has(&error, "pending"), "{error}");
+    (place, first)
+}
+
+/// What ends an interrupted restore.
+type Ends = fn(&Place, &Context) -> turnback_engine::Result<()>;
+
+const ENDS: [(&str, Ends); 4] = [
+    ("recover", |place, ctx| place.manager.recover(&place.root(), ctx).map(drop)),
+    ("abandon", |place, ctx| place.manager.abandon(&place.root(), ctx).map(drop)),
+    ("create", |place, ctx| place.manager.create(&place.root(), request(), ctx).map(drop)),
+    ("rollback", |place, ctx| {
+        let first = place.manager.list(None)?.checkpoints[0].checkpoint.checkpoint_id;
+        place.manager.rollback(first, exact(), ctx).map(drop)
+    }),
+];
+
+/// Contexts of those who do not wait any more: they gave it up, cancelled it, or set a limit that has passed.
+fn over() -> [(&'static str, Context, Code); 3] {
+    let (given_up, cancelled) = (Context::default(), Context::default());
+    assert_eq!(given_up.reached.give_up(), Far::default());
+    assert!(cancelled.cancel.cancel());
+    let late = Context { deadline: Some(Instant::now()), ..Context::default() };
+    [
+        ("given up", given_up, Code::Aborted),
+        ("cancelled", cancelled, Code::Aborted),
+        ("late", late, Code::TimedOut),
+    ]
+}
+
+/// C8, C12: what was told to wait on does: whoever gave a call up that was to end it finds it as they were told.
+#[test]
+fn nothing_is_ended_after_the_answer() {
+    type Change = fn(&Place);
+    let ways: [(&str, Change); 4] = [
+        ("as it was", |_| {}),
+        ("a damaged journal", |place| fs::write(journal(place), "no journal").unwrap()),
+        ("no root", |place| fs::remove_dir_all(place.root()).unwrap()),
+        ("another root", |place| {
+            fs::rename(place.root(), place.dir.path().join("away")).unwrap();
+            fs::create_dir(place.root()).unwrap();
+            fs::write(place.at("mine"), "mine").unwrap();
+        }),
+    ];
+    for (found, change) in ways {
+        let (place, _) = interrupted();
+        change(&place);
+        let there = fs::read(journal(&place)).unwrap();
+        // Others look at the root first.
+        let calls = if place.root().join("d0").is_dir() { &ENDS[..] } else { &ENDS[..2] };
+        for (call, end) in calls {
+            for (how, ctx, code) in over() {
+                let error = end(&place, &ctx).unwrap_err();
+                assert_eq!(error.code(), code, "{call}, {found}, {how}: {error}");
+                assert_eq!(fs::read(journal(&place)).unwrap(), there, "{call}, {found}, {how}");
+                // A checkpoint or a rollback changed nothing where it could not even read what waits.
+                let must_say = matches!(*call, "recover" | "abandon") || found != "a damaged journal";
+                assert_eq!(has(&error, "pending"), must_say, "{call}, {found}, {how}: {error}");
+            }
+        }
+        assert_eq!(place.manager.pending().unwrap().len(), 1, "{found}");
+        place.manager.abandon(&place.root(), &Context::default()).unwrap();
+        assert_eq!(place.manager.pending().unwrap(), [], "{found}");
+    }
+}
+
+/// C8: a restore of which everything is in its place waits on where its caller was told so in the last moment, and is found to be done.
+#[test]
+fn what_was_told_to_wait_at_the_end_waits() {
+    let (place, _) = interrupted();
+    let bytes = fs::read(journal(&place)).unwrap();
+    place.manager.recover(&place.root(), &Context::default()).unwrap();
+    let whole = place.tree();
+    fs::write(journal(&place), bytes).unwrap();
+    let given_up = Context::default();
+    assert_eq!(given_up.reached.give_up(), Far::default());
+    let error = place.manager.recover(&place.root(), &given_up).unwrap_err();
+    assert!(has(&error, "pending"), "{error}");
+    assert_eq!(place.manager.pending().unwrap().len(), 1);
+    let report = place.manager.recover(&place.root(), &Context::default()).unwrap().unwrap();
+    assert_eq!((report.written, report.deleted, report.not_restorable), (0, 0, Vec::new()));
+    same(&place.tree(), &whole);
+}

@@ -117,3 +117,30 @@ fn damaged_marks_are_written_anew() {
     assert_eq!(listed(&place).marks_damaged, None);
     place.verify_is_clean();
 }
+
+/// P7: what lies where label and pin belong and is no file is damage as well, and nothing in it is touched.
+#[test]
+fn a_directory_in_the_place_of_the_marks() {
+    let place = Place::default();
+    let id = place.create().checkpoint_id;
+    let there = place.store().join("checkpoints").join(id.to_string()).join("marks");
+    fs::create_dir(&there).unwrap();
+    fs::write(there.join("mine"), "mine").unwrap();
+    let listed = place.manager.list(None).unwrap().checkpoints.pop().unwrap();
+    assert!(listed.pinned && listed.marks_damaged.is_some());
+    let changes = [
+        place.manager.set_label(id, Some("new")),
+        place.manager.set_pinned(id, true),
+        place.manager.set_pinned(id, false),
+    ];
+    for changed in changes {
+        let error = changed.unwrap_err();
+        assert_eq!(error.code(), Code::Corrupt, "{error}");
+        assert!(error.to_string().contains(there.to_str().unwrap()), "{error}");
+        assert!(error.advice().contains("move the directory out of the store"), "{error}");
+    }
+    place.tmp_is_empty();
+    fs::rename(&there, place.dir.path().join("away")).unwrap();
+    assert_eq!(fs::read(place.dir.path().join("away/mine")).unwrap(), b"mine");
+    assert_eq!(place.manager.set_label(id, Some("new")).unwrap(), None);
+}

@@ -99,7 +99,45 @@ fn until_the_store_is_small_enough() {
     let report = prune(&place, PruneRequest { max_bytes: Some(held - 500_000), ..PruneRequest::default() });
     assert_eq!(report.deleted, made[..3], "the oldest, and no more than has to");
     assert!(place.manager.usage().unwrap().store_bytes <= held - 500_000);
+    assert_eq!(
+        (report.store_bytes, report.target_reached),
+        (place.manager.usage().unwrap().store_bytes, true)
+    );
     place.verify_is_clean();
+}
+
+/// C9, C16: what pins hold may be more than was asked for: it is said.
+#[test]
+fn a_target_that_is_not_reached() {
+    let place = Place::default();
+    let made = filled(&place, 4, 100_000);
+    place.manager.set_pinned(made[0], true).unwrap();
+    place.manager.set_pinned(made[3], true).unwrap();
+    let small =
+        |dry_run| PruneRequest { max_bytes: Some(1 << 10), all: true, dry_run, ..PruneRequest::default() };
+    let dry = prune(&place, small(true));
+    assert_eq!((dry.deleted.as_slice(), dry.target_reached, dry.takes_all), (&made[1..3], false, true));
+    let report = prune(&place, small(false));
+    assert_eq!(
+        (report.deleted.as_slice(), report.target_reached, report.takes_all),
+        (&made[1..3], false, true)
+    );
+    assert_eq!(report.store_bytes, place.manager.usage().unwrap().store_bytes);
+    assert!(dry.store_bytes.abs_diff(report.store_bytes) <= 32_768, "{dry:?} {report:?}");
+    let report = prune(&place, PruneRequest { keep_last: Some(9), ..PruneRequest::default() });
+    assert_eq!((report.target_reached, report.takes_all), (true, false));
+}
+
+/// P7: what nobody can read is not told to be pinned.
+#[test]
+fn damaged_marks_are_told_apart_from_pins() {
+    let place = Place::default();
+    let made = filled(&place, 3, 100);
+    place.manager.set_pinned(made[0], true).unwrap();
+    fs::write(place.store().join("checkpoints").join(made[1].to_string()).join("marks"), "nonsense").unwrap();
+    let report = prune(&place, PruneRequest { all: true, ..last(0) });
+    assert_eq!(report.deleted, made[2..]);
+    assert_eq!((why(&report, made[0]), why(&report, made[1])), (Some("pinned"), Some("marks_damaged")));
 }
 
 #[test]
@@ -113,7 +151,10 @@ fn nothing_is_freed_beside_damage() {
     let files = place.store_files();
     for dry_run in [true, false] {
         let request = PruneRequest { dry_run, ..last(1) };
-        assert_eq!(code(manager.prune(request, &Context::default())), Code::Corrupt);
+        let error = manager.prune(request, &Context::default()).unwrap_err();
+        assert_eq!(error.code(), Code::Corrupt);
+        // C9: a dry run says what the run itself says.
+        assert!(error.advice().starts_with("delete the damaged one first"), "{dry_run}: {error}");
         assert_eq!(place.store_files(), files);
     }
     // What takes nothing says what is damaged.

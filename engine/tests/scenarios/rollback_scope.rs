@@ -66,7 +66,10 @@ fn into_a_directory_that_nobody_allowed() {
         roll(&place, id, RollbackRequest { into: Some(path.into()), allow_replaced_root: true, ..exact() })
     };
     for broad in ["/", "/tmp"] {
-        assert_eq!(code(into(broad.as_ref())), Code::TooBroad, "{broad}");
+        let error = into(broad.as_ref()).unwrap_err();
+        assert_eq!(error.code(), Code::TooBroad, "{broad}");
+        // C16: what is advised is there.
+        assert!(error.advice().contains("--into") && !error.advice().contains("allow"), "{error}");
     }
     fs::create_dir(place.at("inside")).unwrap();
     for nested in [place.dir.path().to_owned(), place.at("inside")] {

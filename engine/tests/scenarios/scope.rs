@@ -31,7 +31,9 @@ fn too_broad_workspaces() {
     let place = Place::default();
     for path in ["/", "/tmp", "/var/tmp"] {
         let refused = place.manager.create(Path::new(path), request(), &Context::default());
-        assert_eq!(code(refused), Code::TooBroad, "{path}");
+        let error = refused.unwrap_err();
+        assert_eq!(error.code(), Code::TooBroad, "{path}");
+        assert!(error.advice().contains("`turnback checkpoint --allow-broad`"), "{error}");
     }
     run(child("scope::home", place.dir.path()));
     assert_eq!(place.ids(), []);

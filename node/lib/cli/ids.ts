@@ -1,16 +1,23 @@
-import { invalidArgument, TurnbackError } from '../errors.js';
+import { invalidArgument, isTurnbackError, TurnbackError } from '../errors.js';
 import type { CheckpointManager } from '../manager.js';
-import { CHECKPOINT_ID, checkpointId } from '../options.js';
+import { CHECKPOINT_ID, noCheckpointId } from '../options.js';
 import type { ListedCheckpoint } from '../types.js';
+import { printable } from './text.js';
 
 /** An id's first characters. Six are enough to tell a person's checkpoints apart; fewer match too much by accident. */
 const PREFIX = /^[0-7][0-9A-HJKMNP-TV-Z]{5,24}$/;
+
+/** What was given, as far as it is worth a line. */
+export function shown(given: string): string {
+  const text = printable(given.length > 40 ? `${given.slice(0, 40)}…` : given);
+  return text === '' ? "''" : text;
+}
 
 /** The id that was meant: a whole one, or the first six or more characters of exactly one in the store, in either case. */
 export async function resolveId(manager: CheckpointManager, given: string): Promise<string> {
   const text = given.length <= 26 ? given.toUpperCase() : given;
   if (CHECKPOINT_ID.test(text)) return text;
-  if (!PREFIX.test(text)) return checkpointId('ID', given);
+  if (!PREFIX.test(text)) throw noCheckpointId('ID', shown(given));
   const matching = (await manager.listCheckpoints()).filter(({ checkpointId: id }) => id.startsWith(text));
   const [only] = matching;
   if (only === undefined) {
@@ -32,6 +39,23 @@ export async function resolveKnown(manager: CheckpointManager, given: string[]):
   const there = await known(manager);
   for (const id of ids) if (!there.has(id)) throw unknown(id);
   return [...ids];
+}
+
+/**
+ * The error of a command on several checkpoints that was done with some of them: which those are, also for programs.
+ *
+ * @param did for example `pinned`
+ * @param at the one that it failed at, where that is known
+ */
+export function afterSome(error: unknown, done: readonly string[], did: string, at?: string): unknown {
+  if (!isTurnbackError(error)) return error;
+  const where = at === undefined ? '' : `${at}: `;
+  const before = done.length === 0 ? '' : `; ${did} before that: ${done.join(' ')}`;
+  return new TurnbackError(error.code, `${where}${error.message}${before}`, {
+    retryable: error.retryable,
+    details: { ...error.details, ...(at === undefined ? {} : { checkpointId: at }), done },
+    cause: error.cause,
+  });
 }
 
 /** The checkpoints that are there, damaged ones among them. */

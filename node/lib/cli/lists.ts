@@ -1,6 +1,6 @@
 /** Lists that several commands print. */
 import type { Change, Coverage, RollbackReport, Uncovered } from '../types.js';
-import { count, duration, printable, printablePath } from './text.js';
+import { count, duration, printable, printablePath, type Typed } from './text.js';
 
 const LETTERS: Record<Change['kind'], string> = {
   added: 'A',
@@ -101,25 +101,58 @@ export function leftLines(report: Pick<RollbackReport, 'kept' | 'notRestorable'>
   ];
 }
 
+/** So many paths of a scope are named. */
+const NAMED = 5;
+
+/** What a restore was about: a directory, or paths in it. */
+export function scopeOf({ paths }: Pick<RollbackReport, 'paths'>, place: string): { what: string; are: 'is' | 'are' } {
+  if (paths === undefined) return { what: place, are: 'is' };
+  const named = paths.slice(0, NAMED).map(printablePath);
+  const rest = paths.length - named.length;
+  if (rest > 0) named.push(`${rest.toLocaleString('en-US')} more`);
+  return { what: `${named.join(', ')} in ${place}`, are: paths.length === 1 ? 'is' : 'are' };
+}
+
+/** How a rollback or a revert that was carried out is taken back, or that it cannot be. */
+export function undoLines(report: RollbackReport, safety: boolean, typed: Typed): string[] {
+  const { undoCheckpointId, written, deleted } = report;
+  if (undoCheckpointId !== undefined) return [`To take this back: ${typed('undo', undoCheckpointId)}`];
+  if (safety || written + deleted === 0) return [];
+  return ['This cannot be undone: no checkpoint was taken of the state before (--no-safety).'];
+}
+
+/** That a plan could not be taken back, if so. */
+export function notUndoable({ actions }: RollbackReport, safety: boolean): string[] {
+  if (safety || actions.length === 0) return [];
+  return ['It could not be undone: no checkpoint would be taken first (--no-safety).'];
+}
+
 /** A rollback as a person wants to know it. */
 export function rollbackLines(
   report: RollbackReport,
-  { dryRun = false, place }: { dryRun?: boolean; place: string },
+  {
+    dryRun = false,
+    safety = true,
+    place: directory,
+    typed,
+  }: { dryRun?: boolean; safety?: boolean; place: string; typed: Typed },
 ): string[] {
-  const { written, deleted, undoCheckpointId } = report;
+  const { written, deleted } = report;
+  const { what: place, are } = scopeOf(report, directory);
   const lines: string[] = [];
   if (dryRun) {
     const { actions } = report;
-    if (actions.length === 0) lines.push(...nothingListed(report, place));
+    if (actions.length === 0) lines.push(...nothingListed(report, directory));
     else
       lines.push(
         `A rollback of ${place} would take back (nothing was changed yet):`,
         ...changeLines(actions),
         changeSummary(actions),
+        ...notUndoable(report, safety),
       );
   } else {
     lines.push(
-      `${place} is as it was at ${report.checkpointId}${isWhole(report) ? '' : ', in part'} (${duration(report.durationMs)}).`,
+      `${place} ${are} as ${are === 'is' ? 'it was' : 'they were'} at ${report.checkpointId}${isWhole(report) ? '' : ', in part'} (${duration(report.durationMs)}).`,
     );
     lines.push(
       `  ${count(written, 'path')} written, ${written + deleted === 0 ? 'nothing' : count(deleted, 'path')} deleted`,
@@ -127,13 +160,19 @@ export function rollbackLines(
     if (report.rootRecreated) lines.push('  the directory itself was gone and was made anew');
   }
   lines.push(...keptLines(report));
-  if (!dryRun && undoCheckpointId !== undefined) lines.push(`To take this back: turnback undo ${undoCheckpointId}`);
+  if (!dryRun) lines.push(...undoLines(report, safety, typed));
   return lines;
 }
 
 /** A plan without a path to list: it may have directories whose time alone goes back. */
-function nothingListed({ restamped }: RollbackReport, place: string): string[] {
-  if (restamped === 0) return [`Nothing to do: ${place} equals the checkpoint.`];
+function nothingListed(report: RollbackReport, directory: string): string[] {
+  const { restamped, kept, notRestorable } = report;
+  const { what: place, are } = scopeOf(report, directory);
+  if (restamped === 0 && kept.length + notRestorable.length > 0)
+    return [
+      `Nothing to do: ${place} ${are === 'is' ? 'equals' : 'equal'} the checkpoint, but for what is listed here.`,
+    ];
+  if (restamped === 0) return [`Nothing to do: ${place} ${are === 'is' ? 'equals' : 'equal'} the checkpoint.`];
   const many = count(restamped, 'directory', 'directories');
   return [`A rollback of ${place} would only give ${many} back the modification time (nothing was changed yet).`];
 }

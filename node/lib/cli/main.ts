@@ -124,7 +124,7 @@ function unknownCommand(name: string): UsageError {
 }
 
 async function run(command: Command, given: ReturnType<typeof parse>): Promise<number> {
-  const output = new Output({ json: given.has('json'), quiet: given.has('quiet') });
+  const output = new Output({ json: given.has('json'), quiet: given.has('quiet'), store: given.value('store') });
   const interrupt = new AbortController();
   // Once: a second interrupt ends the process as usual.
   const onInterrupt = () => interrupt.abort(new Error('interrupted'));
@@ -149,7 +149,7 @@ async function run(command: Command, given: ReturnType<typeof parse>): Promise<n
     code = await command.run(given, { store, output, signal: interrupt.signal, partial });
   } catch (error) {
     // Before the store is closed: that waits for work that was given up.
-    code = forHost(command.name, fail(error, given.has('json')));
+    code = forHost(command.name, fail(error, given.has('json'), given.value('store')));
     if (isTurnbackError(error) && GIVEN_UP.includes(error.code)) closeMs = CLOSE_MS;
   }
   process.off('SIGINT', onInterrupt);
@@ -163,9 +163,9 @@ async function run(command: Command, given: ReturnType<typeof parse>): Promise<n
 const GIVEN_UP: ErrorCode[] = ['ABORTED', 'TIMED_OUT'];
 
 /** One line on stderr, or with `--json` a document on stdout. */
-function fail(error: unknown, asJson: boolean): ExitCode {
+function fail(error: unknown, asJson: boolean, store?: string): ExitCode {
   const wrong = error instanceof UsageError || (isTurnbackError(error) && error.code === 'INVALID_ARGUMENT');
   if (asJson) process.stdout.write(`${json(errorDocument(error))}\n`);
-  else process.stderr.write(`turnback: ${printableMessage(sentence(error))}\n`);
+  else process.stderr.write(`turnback: ${printableMessage(sentence(error, store))}\n`);
   return wrong ? EXIT.usage : EXIT.failed;
 }

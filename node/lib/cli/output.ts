@@ -1,12 +1,14 @@
 import type { Logger } from '../log.js';
 import type { Progress } from '../types.js';
 import { json } from './json.js';
-import { count, printableMessage, size } from './text.js';
+import { count, printableMessage, proseIn, size, type Typed, typedIn } from './text.js';
 
 /** How a command prints. */
 export interface Style {
   json: boolean;
   quiet: boolean;
+  /** The store that the command line named. */
+  store?: string | undefined;
 }
 
 /** Where a command prints to. */
@@ -19,6 +21,16 @@ export class Output {
 
   get quiet(): boolean {
     return this.#style.quiet;
+  }
+
+  /** A command as it is typed, in the store of this one. */
+  get typed(): Typed {
+    return typedIn(this.#style.store);
+  }
+
+  /** Prose of the library: the commands in it are typed in the store of this one. */
+  prose(text: string): string {
+    return proseIn(this.#style.store, text);
   }
 
   get json(): boolean {

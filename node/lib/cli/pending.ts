@@ -3,7 +3,7 @@ import type { CheckpointManager } from '../manager.js';
 import type { PendingRestore, RecoveryReport, RollbackReport } from '../types.js';
 import { changeLines, changeSummary, isWhole, leftLines } from './lists.js';
 import type { Output } from './output.js';
-import { count, printable, when } from './text.js';
+import { count, printable, printableMessage, when } from './text.js';
 
 /** For example `an interrupted rollback of /home/me/project (begun 2026-11-30 14:05:09)`. */
 export function pendingText({ workspace, begun }: PendingRestore): string {
@@ -13,16 +13,19 @@ export function pendingText({ workspace, begun }: PendingRestore): string {
     : `an interrupted ${begun.kind}${where} (begun ${when(begun.startedAt)})`;
 }
 
-/** How to go on. */
-export function pendingAdvice({ workspace, sandboxId }: PendingRestore): string {
-  const where = workspace === undefined ? `the directory of ${printable(sandboxId)}` : printable(workspace);
-  return `the next checkpoint or rollback there finishes it, or now: turnback recover ${where}`;
+/** How to go on, and why it cannot be finished when it cannot. */
+function pendingAdvice({ workspace, sandboxId, damaged }: PendingRestore, output: Output): string {
+  const why = damaged === undefined ? '' : `${printableMessage(output.prose(damaged))}; `;
+  const ends = damaged === undefined ? 'finishes it' : 'sets the journal aside and leaves the tree as it is';
+  if (workspace !== undefined)
+    return `${why}the next checkpoint or rollback there ${ends}, or now: ${output.typed('recover', workspace)}`;
+  return `${why}which directory it is of nobody knows, because none of its checkpoints is left: the next checkpoint or \`turnback recover\` in the one whose id is ${printable(sandboxId)} (sandboxId in ${output.typed('checkpoint', '--json')}) ${ends}`;
 }
 
 /** Says on stderr what waits; commands that only read do not act on it. */
 export async function notePending(manager: CheckpointManager, output: Output): Promise<readonly PendingRestore[]> {
   const waiting = await manager.pending();
-  for (const one of waiting) output.note(`${pendingText(one)} waits; ${pendingAdvice(one)}`);
+  for (const one of waiting) output.note(`${pendingText(one)} waits; ${pendingAdvice(one, output)}`);
   return waiting;
 }
 
@@ -35,8 +38,8 @@ const ENDS: Record<RecoveryReport['outcome'], string> = {
 };
 
 /** What became of an interrupted restore. */
-export function recoveryLines(report: RecoveryReport, withUndo = true): string[] {
-  const { outcome, begun, actions, journalPath } = report;
+export function recoveryLines(report: RecoveryReport, output: Output, withUndo = true): string[] {
+  const { outcome, begun, actions, journalPath, reason } = report;
   const what =
     begun === undefined ? 'An interrupted rollback' : `The ${begun.kind} that was begun ${when(begun.startedAt)}`;
   const lines = [`${what} in ${printable(report.workspace)} ${ENDS[outcome]}.`];
@@ -46,21 +49,22 @@ export function recoveryLines(report: RecoveryReport, withUndo = true): string[]
   if (outcome === 'abandoned' && actions.length > 0) {
     lines.push('What it had not taken back yet:', ...changeLines(actions), changeSummary(actions));
   }
+  if (reason !== undefined) lines.push(`  ${printableMessage(output.prose(reason))}`);
   if (journalPath !== undefined) lines.push(`  the damaged journal is kept: ${printable(journalPath)}`);
   lines.push(...leftLines(report));
   const undo = begun?.undoCheckpointId;
-  if (withUndo && undo !== undefined) lines.push(`To go back to before it was begun: turnback undo ${undo}`);
+  if (withUndo && undo !== undefined) lines.push(`To go back to before it was begun: ${output.typed('undo', undo)}`);
   return lines;
 }
 
 /** What an interrupted restore left that another command finished first, path by path; that it was in the way is told by a warning. */
-export function recoveredLines(recovered: RecoveryReport | undefined): string[] {
+export function recoveredLines(recovered: RecoveryReport | undefined, output: Output): string[] {
   if (recovered === undefined || isRecovered(recovered)) return [];
   const { undoCheckpointId } = recovered.begun ?? {};
   return [
     'Before that an interrupted restore was ended:',
-    ...recoveryLines(recovered, false).map((line) => `  ${line}`),
-    ...(undoCheckpointId === undefined ? [] : [`  its own undo: turnback undo ${undoCheckpointId}`]),
+    ...recoveryLines(recovered, output, false).map((line) => `  ${line}`),
+    ...(undoCheckpointId === undefined ? [] : [`  its own undo: ${output.typed('undo', undoCheckpointId)}`]),
   ];
 }
 

@@ -41,7 +41,7 @@ export async function settle(ran: Ran, requests: Requests, given: Given, tools: 
     end = await work.end();
   } catch (error) {
     // Whatever failed, the sandbox is there. Of an interrupt its error says how far the work had come.
-    process.stderr.write(`turnback: ${printableMessage(sentence(error))}\n`);
+    process.stderr.write(`turnback: ${printableMessage(sentence(error, given.value('store')))}\n`);
     end = { outcome: 'failed', code: requests.code ?? EXIT.failed, error };
   }
   if (end.outcome !== 'unchanged' && !work.removed) work.tellKept(end.outcome);
@@ -177,7 +177,7 @@ class Work {
       removed = await this.#remove(false);
     } catch (error) {
       // For example because something that the command left running went on working there.
-      output.note(`the sandbox stays: ${printableMessage(sentence(error))}`);
+      output.note(`the sandbox stays: ${printableMessage(sentence(error, this.#given.value('store')))}`);
       return { outcome: 'committed', code: partial, commit: report };
     }
     output.tell(remainsLines(removed.remains));
@@ -187,7 +187,8 @@ class Work {
   #tellUndo({ preApplyCheckpointId }: CommitReport): void {
     const { sandbox } = this.#ran;
     if (preApplyCheckpointId === undefined || sandbox.strategy === 'git_worktree') return;
-    this.#tools.output.tell([`To take this back: turnback rollback ${preApplyCheckpointId}`]);
+    const { output } = this.#tools;
+    output.tell([`To take this back: ${output.typed('rollback', preApplyCheckpointId)}`]);
   }
 
   async #discard(): Promise<End> {

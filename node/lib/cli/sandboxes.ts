@@ -14,6 +14,7 @@ import {
 } from '../sandbox/index.js';
 import type { Change } from '../types.js';
 import type { Given, Option } from './command.js';
+import { shown } from './ids.js';
 import { changeLines, changeSummary } from './lists.js';
 import { paint } from './paint.js';
 import { patchLines } from './patch.js';
@@ -98,7 +99,7 @@ async function idOf(checkpoints: CheckpointManager, given: string): Promise<stri
   if (!PREFIX.test(given)) {
     throw invalidArgument(
       'ID',
-      'ID is no sandbox id: give one as `turnback sandbox list` shows it, or its first characters, four or more after ws-',
+      `${shown(given)} is no sandbox id: give one as \`turnback sandbox list\` shows it, or its first characters, four or more after ws-`,
     );
   }
   const ids = (await listSandboxes({ checkpoints })).map(({ id }) => id);

@@ -63,9 +63,35 @@ export function size(bytes: number): string {
 
 /** Words as they are typed in a shell, each with a blank before it. */
 export function typed(words: string[]): string {
-  const quoted = (word: string) =>
-    /^[\w./:=@%+-]+$/.test(word) ? word : `'${printable(word).replaceAll("'", "'\\''")}'`;
   return words.map((word) => ` ${quoted(word)}`).join('');
+}
+
+/** What cannot be printed is an escape, which bash and zsh read between `$'` and `'`. */
+function quoted(word: string): string {
+  if (/^[\w./:=@%+-]+$/.test(word)) return word;
+  if (escaped(word, {}) === word) return `'${word.replaceAll("'", "'\\''")}'`;
+  const wide = (_: string, hex: string) =>
+    hex.length > 4 ? `\\U${hex.padStart(8, '0')}` : `\\u${hex.padStart(4, '0')}`;
+  return `$'${printable(word)
+    .replaceAll("'", "\\'")
+    .replaceAll(/(?<=(?:^|[^\\])(?:\\\\)*)\\u\{([0-9a-f]+)\}/g, wide)}'`;
+}
+
+/** A command of ours as it is typed, in the same store. */
+export type Typed = (...words: string[]) => string;
+
+/** Commands in the store that the command line named; `undefined` when it is the default one. */
+export function typedIn(store: string | undefined): Typed {
+  return (...words) => `turnback${typed([...words, ...(store === undefined ? [] : ['--store', store])])}`;
+}
+
+/** Prose of the library, whose commands know of no store: those between backticks get the one that the command line named. */
+export function proseIn(store: string | undefined, text: string): string {
+  if (store === undefined) return text;
+  return text.replaceAll(
+    /`(turnback (?:(?!--help)[^`])+)`/g,
+    (_, command: string) => `\`${command}${typed(['--store', store])}\``,
+  );
 }
 
 /** How much of a whole it is, in percent: `0.3%`, `42%`. */

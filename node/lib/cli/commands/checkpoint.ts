@@ -67,8 +67,8 @@ export const checkpoint: Command = {
         checkpointId,
         `  ${printable(workspace)}: ${count(coverage.files, 'path')}, ${size(coverage.bytes)}`,
         ...coverageLines(coverage),
-        ...recoveredLines(recovered),
-        `To go back to it: turnback rollback ${checkpointId}`,
+        ...recoveredLines(recovered, output),
+        `To go back to it: ${output.typed('rollback', checkpointId)}`,
       ],
       () => [checkpointId],
     );

@@ -1,7 +1,6 @@
 import type { Command } from '../command.js';
 import { EXIT } from '../exit.js';
-import { known, resolveKnown } from '../ids.js';
-import { count } from '../text.js';
+import { afterSome, known, resolveKnown } from '../ids.js';
 
 export const remove: Command = {
   name: 'delete',
@@ -19,8 +18,7 @@ export const remove: Command = {
     const deleted = await manager.deleteCheckpoints(ids).catch(async (error: unknown) => {
       const left = await known(manager);
       const gone = ids.filter((id) => !left.has(id));
-      if (gone.length > 0) output.note(`${count(gone.length, 'checkpoint')} gone before it failed: ${gone.join(' ')}`);
-      throw error;
+      throw afterSome(error, gone, 'deleted');
     });
     output.answer(
       { deleted },

@@ -32,7 +32,7 @@ export const list: Command = {
       () => {
         if (checkpoints.length === 0) {
           const whose = directory === undefined ? 'in this store' : `of ${printable(resolve(directory))} in this store`;
-          return [`There are no checkpoints ${whose}. \`turnback checkpoint\` takes one.`];
+          return [`There are no checkpoints ${whose}. \`${output.typed('checkpoint')}\` takes one.`];
         }
         const rows = checkpoints.map((one) => [
           one.checkpointId,

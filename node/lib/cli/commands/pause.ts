@@ -16,7 +16,7 @@ export const pause: Command = {
     await manager.pause();
     output.answer(
       { paused: true, store: manager.storePath },
-      () => ["The guard's checkpoints are off. To switch them on: turnback resume"],
+      () => [`The guard's checkpoints are off. To switch them on: ${output.typed('resume')}`],
       () => [],
     );
     return EXIT.done;

@@ -1,6 +1,6 @@
 import type { Command } from '../command.js';
 import { EXIT } from '../exit.js';
-import { resolveKnown } from '../ids.js';
+import { afterSome, resolveKnown } from '../ids.js';
 
 function pinning(name: 'pin' | 'unpin', pinned: boolean, rest: Pick<Command, 'summary' | 'about'>): Command {
   return {
@@ -13,7 +13,13 @@ function pinning(name: 'pin' | 'unpin', pinned: boolean, rest: Pick<Command, 'su
       const manager = await store();
       const ids = await resolveKnown(manager, args);
       const labelsLost: string[] = [];
-      for (const id of ids) if ((await manager.pin(id, pinned)) === 'label') labelsLost.push(id);
+      for (const [at, id] of ids.entries()) {
+        try {
+          if ((await manager.pin(id, pinned)) === 'label') labelsLost.push(id);
+        } catch (error) {
+          throw afterSome(error, ids.slice(0, at), `${name}ned`, id);
+        }
+      }
       output.answer(
         { checkpointIds: ids, pinned, labelsLost },
         () => ids.map((id) => (pinned ? `Pinned ${id}.` : `${id} is not pinned any more.`)),

@@ -16,7 +16,22 @@ const REASONS: Record<KeepReason, string> = {
   newest: 'the newest of their directory',
   fits: 'the store is small enough',
   damaged: 'damaged: only turnback delete takes them',
+  marks_damaged:
+    'with label and pin damaged, so that they count as pinned (turnback pin, unpin or label writes them anew)',
 };
+
+/** What was asked for and is not so, or would not be. */
+function shortLines(
+  { storeBytes, targetReached }: PruneReport,
+  maxBytes: number | undefined,
+  dryRun: boolean,
+): string[] {
+  if (targetReached || maxBytes === undefined) return [];
+  const holds = dryRun ? 'would still hold about' : 'still holds';
+  return [
+    `The store ${holds} ${size(storeBytes)}, more than the ${size(maxBytes)} that were asked for: no more may go.`,
+  ];
+}
 
 function keptLines(kept: PruneReport['kept']): string[] {
   const groups = new Map<KeepReason, string[]>();
@@ -45,11 +60,12 @@ export const prune: Command = {
   },
   about: [
     'What --keep-last or --keep-within covers stays, all others go. With --max-bytes alone the oldest go, until the store is small enough.',
+    'Exits with 3 when the store still holds more than --max-bytes.',
     'Pinned checkpoints always stay. Without a rule only old checkpoints of the guard and of rollbacks go: all but the last 50 of each',
     'directory, and those older than 7 days. That happens by itself, too.',
   ],
   examples: ['turnback prune --keep-last 10 --dry-run', 'turnback prune --keep-within 7d --max-bytes 2G'],
-  async run({ value, has }, { store, output, signal }) {
+  async run({ value, has }, { store, output, signal, partial }) {
     const given = <T>(name: string, read: (option: string, text: string) => T): T | undefined => {
       const text = value(name);
       return text === undefined ? undefined : read(`--${name}`, text);
@@ -90,9 +106,13 @@ export const prune: Command = {
           ? []
           : [`${count(kept.length, 'checkpoint')} ${dryRun ? 'would stay' : kept.length === 1 ? 'stays' : 'stay'}:`]),
         ...keptLines(kept),
+        ...shortLines(report, rules.maxBytes, dryRun),
+        ...(dryRun && report.takesAll
+          ? ['The run itself deletes every checkpoint that is not pinned: it asks first, or needs --yes.']
+          : []),
       ],
       () => [...deleted],
     );
-    return EXIT.done;
+    return report.targetReached ? EXIT.done : partial;
   },
 };

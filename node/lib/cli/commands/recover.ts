@@ -32,7 +32,9 @@ export const recover: Command = {
     output.answer(
       { recovered: report ?? null },
       () =>
-        report === undefined ? [`Nothing was interrupted in ${printable(resolve(directory))}.`] : recoveryLines(report),
+        report === undefined
+          ? [`Nothing was interrupted in ${printable(resolve(directory))}.`]
+          : recoveryLines(report, output),
       () => [],
     );
     return report === undefined || isRecovered(report) ? EXIT.done : partial;

@@ -5,7 +5,7 @@ import { resolveId, resolveListed } from '../ids.js';
 import { isWhole, relativePaths, rollbackEssentials } from '../lists.js';
 import { recoveredLines, recoveredWhole } from '../pending.js';
 import { revertLines } from '../revert-lines.js';
-import { printable, typed } from '../text.js';
+import { printable } from '../text.js';
 import { deadlineOf } from '../units.js';
 
 const gitMode = oneOf('keep', 'exact');
@@ -32,7 +32,7 @@ export const revert: Command = {
     },
     'allow-replaced-root': { help: 'go on when the directory is another one than the one that was checkpointed' },
     'no-safety': {
-      help: 'where there is no room: take no checkpoint of the present state first; what is overwritten is lost',
+      help: 'take no checkpoint of the present state first: it cannot be undone (for a store or a disk without room)',
     },
     deadline: {
       value: 'TIME',
@@ -76,15 +76,15 @@ export const revert: Command = {
       .finally(progress.end);
     const place = printable(before.workspace);
     // Not `--no-safety`: what is advised here can be undone (C8).
-    const also = typed([
+    const also = [
       ...paths.flatMap((path) => ['--path', path]),
       ...(git === undefined ? [] : ['--git', git]),
       ...(has('allow-replaced-root') ? ['--allow-replaced-root'] : []),
-      ...(value('store') === undefined ? [] : ['--store', value('store') ?? '']),
-    ]);
+    ];
+    const asked = { to, dryRun, onConflict, place, also, safety: !has('no-safety'), typed: output.typed };
     output.answer(
       report,
-      () => [...revertLines(report, { to, dryRun, onConflict, place, also }), ...recoveredLines(report.recovered)],
+      () => [...revertLines(report, asked), ...recoveredLines(report.recovered, output)],
       () => rollbackEssentials(report),
     );
     if (onConflict === 'fail' && report.conflicts.length > 0) return EXIT.conflicts;

@@ -31,7 +31,7 @@ export const rollback: Command = {
       help: 'keep overwrites nothing inside .git (default); exact restores it too (default for sandboxes)',
     },
     'no-safety': {
-      help: 'where there is no room: take no checkpoint of the present state first; what is overwritten is lost',
+      help: 'take no checkpoint of the present state first: it cannot be undone (for a store or a disk without room)',
     },
     deadline: {
       value: 'TIME',
@@ -85,7 +85,10 @@ export const rollback: Command = {
     const place = printable(into ?? target.workspace);
     output.answer(
       report,
-      () => [...rollbackLines(report, { dryRun, place }), ...recoveredLines(report.recovered)],
+      () => [
+        ...rollbackLines(report, { dryRun, place, safety: !has('no-safety'), typed: output.typed }),
+        ...recoveredLines(report.recovered, output),
+      ],
       () => rollbackEssentials(report),
     );
     // Without --path it went over everything that the interrupted one had left.

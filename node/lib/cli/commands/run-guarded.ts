@@ -93,5 +93,5 @@ function report(
     () => [],
     () => [],
   );
-  if (verdict?.checkpointId !== undefined) output.note(`to go back: turnback rollback ${verdict.checkpointId}`);
+  if (verdict?.checkpointId !== undefined) output.note(`to go back: ${output.typed('rollback', verdict.checkpointId)}`);
 }

@@ -31,7 +31,10 @@ export const undo: Command = {
       .finally(progress.end);
     output.answer(
       report,
-      () => [...rollbackLines(report, { place: printable(target.workspace) }), ...recoveredLines(report.recovered)],
+      () => [
+        ...rollbackLines(report, { place: printable(target.workspace), typed: output.typed }),
+        ...recoveredLines(report.recovered, output),
+      ],
       () => rollbackEssentials(report),
     );
     return isWhole(report) && recoveredWhole(report) ? EXIT.done : partial;

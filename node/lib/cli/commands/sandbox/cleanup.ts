@@ -51,7 +51,7 @@ async function named(given: Given, { store, output, signal }: Tools): Promise<nu
   const [first] = failed;
   if (first !== undefined && sandboxes.length === 1) throw first.error;
   for (const { id, error } of failed) {
-    process.stderr.write(`turnback: ${id}: ${printableMessage(sentence(error))}\n`);
+    process.stderr.write(`turnback: ${id}: ${printableMessage(sentence(error, given.value('store')))}\n`);
   }
   output.answer(
     { removed, failed: failed.map(({ id, error }) => ({ id, ...errorDocument(error) })) },

@@ -44,7 +44,7 @@ export const list: Command = {
       () => {
         if (sandboxes.length === 0) {
           const whose = resource === undefined ? 'in this store' : `of ${printable(resource)} in this store`;
-          return [`There are no sandboxes ${whose}. \`turnback sandbox create\` makes one.`];
+          return [`There are no sandboxes ${whose}. \`${output.typed('sandbox', 'create')}\` makes one.`];
         }
         const rows = sandboxes.map((one) => [
           one.id,

@@ -26,7 +26,7 @@ export const rollback: Command = {
         `${printable(sandbox.path)} is as it was${isWhole(report) ? '' : ', in part'} (${duration(report.durationMs)}).`,
         `  ${count(written, 'path')} written, ${written + deleted === 0 ? 'nothing' : count(deleted, 'path')} deleted`,
         ...leftLines(report),
-        ...(undoCheckpointId === undefined ? [] : [`To take this back: turnback undo ${undoCheckpointId}`]),
+        ...(undoCheckpointId === undefined ? [] : [`To take this back: ${output.typed('undo', undoCheckpointId)}`]),
       ],
       () => rollbackEssentials(report),
     );
