@@ -35,7 +35,9 @@ function pasted(line: string) {
 describe('--no-safety', () => {
   it('its help sets no condition, and who used it hears that it cannot be undone', () => {
     const { workspace, run, take } = prepared();
-    const [from, to] = [take(), (write(workspace, { 'a.txt': 'two\n' }), take())];
+    const from = take();
+    write(workspace, { 'a.txt': 'two\n' });
+    const to = take();
     for (const command of ['rollback', 'revert']) {
       expect(run(command, '--help').stdout, command).toMatch(/--no-safety +take no checkpoint .*: it cannot be undone/);
     }
