@@ -22,10 +22,10 @@ describe('ids', () => {
     ['ws-00000000', 1, 'NOT_FOUND: no sandbox id begins with ws-00000000'],
     ['0'.repeat(32), 1, 'NOT_FOUND'],
     [`ws-${'0'.repeat(32)}`, 1, 'NOT_FOUND: there is no sandbox'],
-    ['abc', 2, 'ID is no sandbox id'],
-    ['', 2, 'ID is no sandbox id'],
-    ['\x1b[31mred', 2, 'ID is no sandbox id'],
-    ['../../etc', 2, 'ID is no sandbox id'],
+    ['abc', 2, 'abc is no sandbox id'],
+    ['', 2, "'' is no sandbox id"],
+    ['\x1b[31mred', 2, '\\x1b[31mred is no sandbox id'],
+    ['../../etc', 2, '../../etc is no sandbox id'],
   ])('%j is none', (given, code, said) => {
     const { run } = prepared();
     const refused = run('changes', given);

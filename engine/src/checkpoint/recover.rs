@@ -147,7 +147,7 @@ impl Inner {
         };
         ctx.reached.undone_by(head.undo);
         ctx.reached.is_at(Step::Begun { journaled: true });
-        tracing::warn!(
+        tracing::info!(
             workspace = %workspace.path.display(),
             kind = head.kind.as_str(),
             "an interrupted restore is finished first"

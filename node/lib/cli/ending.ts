@@ -2,9 +2,14 @@ import { constants } from 'node:os';
 import { isatty } from 'node:tty';
 
 const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP', 'SIGQUIT'] as const;
+/** Those that a terminal sends by its keys, to each process of the foreground. */
+const TERMINAL = ['SIGINT', 'SIGQUIT'] as const;
 
 /** How long the store may take to close, in milliseconds. Work that was given up can hang in the kernel for as long as it likes. */
 export const CLOSE_MS = 2000;
+
+/** How long after a program that an interrupt ended this process's own copy of that interrupt may come, in milliseconds. */
+const COPY_MS = 200;
 
 /**
  * Requests to end, for a command that runs another program: before it starts they keep it from starting, then it gets them, and after it
@@ -15,6 +20,10 @@ export class Requests {
   #first: NodeJS.Signals | undefined;
   #passedOn: NodeJS.Signals | undefined;
   #program: { kill(signal: NodeJS.Signals): unknown } | undefined;
+  /** The program's interrupts by the terminal of which this process has had its copy. */
+  readonly #copies = new Set<NodeJS.Signals>();
+  /** The copy that is still to come, and until when. */
+  #due: { signal: NodeJS.Signals; until: number } | undefined;
   readonly #listener = (signal: NodeJS.Signals) => this.#heard(signal);
 
   constructor() {
@@ -36,8 +45,18 @@ export class Requests {
     this.#program = program;
   }
 
-  /** The program is over. */
-  ended(): void {
+  /**
+   * The program is over. One that an interrupt ended may be seen to end before this process has had its own copy of the interrupt, which
+   * the terminal sent to both: that copy is the program's as well.
+   *
+   * @param exitCode as a shell has it
+   */
+  ended(exitCode = 0): void {
+    const signal = TERMINAL.find((name) => codeOf(name) === exitCode);
+    if (signal !== undefined && !this.#copies.has(signal) && hasTerminal()) {
+      this.#due = { signal, until: performance.now() + COPY_MS };
+    }
+    this.#copies.clear();
     this.#program = undefined;
     this.#first = undefined;
     this.#controller = new AbortController();
@@ -56,10 +75,14 @@ export class Requests {
   #heard(signal: NodeJS.Signals): void {
     if (this.#program !== undefined) {
       // A terminal sends its interrupts to each process of the foreground, so that the program has this one already.
-      const fromTerminal = (signal === 'SIGINT' || signal === 'SIGQUIT') && hasTerminal();
-      if (fromTerminal) return;
+      if (TERMINAL.some((name) => name === signal) && hasTerminal()) {
+        this.#copies.add(signal);
+        return;
+      }
       this.#passedOn = signal;
       this.#program.kill(signal);
+    } else if (this.#isCopy(signal)) {
+      this.#due = undefined;
     } else if (this.#first === undefined) {
       this.#first = signal;
       this.#controller.abort(new Error(`interrupted by ${signal}`));
@@ -67,6 +90,10 @@ export class Requests {
       // Who asks twice does not want to wait for the store either.
       process.exit(codeOf(signal));
     }
+  }
+
+  #isCopy(signal: NodeJS.Signals): boolean {
+    return this.#due?.signal === signal && performance.now() <= this.#due.until;
   }
 }
 

@@ -65,7 +65,7 @@ export const run: Command = {
       const sandbox = await made(manager, given, settings.making, requests, tools);
       if (sandbox === undefined) return requests.code ?? EXIT.failed;
       const exitCode = await execute(given.rest[0] ?? '', given.rest.slice(1), inside(sandbox, tools), requests);
-      requests.ended();
+      requests.ended(exitCode);
       const ran: Ran = { manager, sandbox, exitCode, wish: settings.wish, options: settings.options };
       return await settle(ran, requests, given, tools);
     } finally {
