@@ -47,9 +47,26 @@ fn cover(gate: &mut Gate, sandboxes: usize, turns: usize) {
     }
 }
 
-/// The bytes that a gate holds however many sandboxes it remembers: what it knows of the last 1,024 successes, above all.
+/// The bytes that a gate holds however many sandboxes it remembers: what it knows of the last 1,024 successes and the last 1,024
+/// batches, and of turns that it forgot. Of one that had many sandboxes, and has none.
 fn base() -> u64 {
-    held(1, 2_000)
+    let mut gate = None;
+    let info = allocation_counter::measure(|| {
+        let mut made = Gate::new(GateOptions::default());
+        cover(&mut made, 2_000, 1);
+        let long = "x".repeat(180);
+        for number in 0..2_000 {
+            let sandbox_id = SandboxId::new(format!("{number}-{long}")).unwrap();
+            made.handle(&Input::Forgotten { sandbox_id }, Millis::EPOCH).unwrap();
+        }
+        drain(&mut made);
+        gate = Some(made);
+    });
+    assert_eq!(gate.unwrap().remembered_sandboxes(), 0);
+    let base = u64::try_from(info.bytes_current).unwrap();
+    println!("{base} bytes however many");
+    assert!(base <= 100_000, "{base} bytes in a gate that remembers nothing");
+    base
 }
 
 /// The bytes that a gate which remembers so many sandboxes holds, by the allocator's own count.

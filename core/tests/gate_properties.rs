@@ -3,7 +3,7 @@
 
 mod gate;
 
-use gate::plan::{Act, BatchPlan, Fate, Plan, plan};
+use gate::plan::plan;
 use gate::world::World;
 use proptest::prelude::*;
 
@@ -28,7 +28,7 @@ proptest! {
 
     #[test]
     fn more_turns_than_are_remembered_never_make_protection_a_lie(plan in plan(1, TOO_MANY)) {
-        World::new(denied_at_once(plan)).run();
+        World::new(plan).run();
     }
 }
 
@@ -36,16 +36,4 @@ proptest! {
 fn config() -> ProptestConfig {
     let config = ProptestConfig { failure_persistence: None, ..ProptestConfig::default() };
     ProptestConfig { cases: config.cases.max(1_500), ..config }
-}
-
-/// A batch is denied at once or never: a host that thinks it over while twelve turns go by speaks of a forgotten turn.
-fn denied_at_once(mut plan: Plan) -> Plan {
-    for step in &mut plan.steps {
-        if let Act::Batch(BatchPlan { fate, .. }) = &mut step.act
-            && *fate != Fate::Runs
-        {
-            *fate = Fate::DeniedAfterVerdict(0);
-        }
-    }
-    plan
 }

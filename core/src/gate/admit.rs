@@ -30,7 +30,7 @@ impl Gate {
             return;
         }
         if self.ledger.tally(sandbox, turn, self.now).exhausted() {
-            self.ledger.pass(sandbox, turn, self.now);
+            self.ledger.pass(batch.batch, sandbox, turn, self.now);
             self.answer(batch.batch, self.now, Reason::AttemptsExhausted, None);
             return;
         }
@@ -53,11 +53,12 @@ impl Gate {
         if let Some(live) = self.lanes.get_mut(sandbox).and_then(|lane| lane.turn_mut(turn)) {
             if batch.destructive() {
                 live.tally.before.add(1);
+                self.ledger.passed.insert(batch.batch, sandbox, turn, false);
             }
             return None;
         }
         if batch.destructive() {
-            self.ledger.pass(sandbox, turn, self.now)
+            self.ledger.pass(batch.batch, sandbox, turn, self.now)
         } else {
             self.ledger.cover(sandbox, turn, self.now)
         }
@@ -69,7 +70,7 @@ impl Gate {
             return false;
         };
         let limit = self.now.saturating_add(self.timeout);
-        live.waiters.push(Waiter { batch, arrived: self.now, limit });
+        live.waiters.push(Waiter { batch, arrived: self.now, limit, withdrawn: false });
         self.waiting.insert(batch, (sandbox, turn));
         self.deadlines.set(limit, Deadline::Batch(batch));
         true
@@ -88,7 +89,7 @@ impl Gate {
         self.last_attempt = self.last_attempt.next();
         let id = self.last_attempt;
         let deadline = self.now.saturating_add(self.timeout);
-        live.attempt = Some(Attempt { id, deadline, stale: false, cost_a_limit: false });
+        live.attempt = Some(Attempt { id, deadline, cost_a_limit: false });
         self.attempts.insert(id, sandbox);
         self.deadlines.set(deadline, Deadline::Attempt(id));
         let comment = CheckpointComment { prefix: self.prefix.clone(), turn_id: live.id.clone() };

@@ -34,10 +34,13 @@ impl Gate {
         for (waiter, reason) in live.waiters.iter().zip(reasons) {
             self.dismiss(waiter, reason, Some(cover.clone()));
         }
-        let under = live.waiters.len().saturating_sub(live.released);
+        let under = live.covered();
         let record = match under {
             0 => TurnRecord::uncovered(live.key, live.tally),
-            _ => TurnRecord::covered(live.key, live.tally, &cover, mark, under),
+            _ => {
+                self.passed(sandbox, &live, true);
+                TurnRecord::covered(live.key, live.tally, &cover, mark, under)
+            }
         };
         self.ledger.put(sandbox, record, self.now);
         self.start_next(sandbox);
@@ -135,22 +138,45 @@ impl Gate {
     ) -> Option<SandboxKey> {
         let live = self.lanes.get_mut(sandbox)?.turn_mut(turn)?;
         let waiter = live.leave(batch)?;
+        if !waiter.withdrawn {
+            self.ledger.passed.insert(batch, sandbox, turn, false);
+        }
         let (deserted, attempt) = (live.waiters.is_empty(), live.attempt);
         self.dismiss(&waiter, reason, None);
         if !deserted {
             return None;
         }
-        if let Some(Attempt { id, deadline, .. }) = attempt {
-            self.deadlines.clear(deadline, Deadline::Attempt(id));
-            self.attempts.remove(id);
-            self.abort(id);
+        if let Some(attempt) = attempt {
+            self.give_up(attempt);
         }
         let mut live = self.lanes.get_mut(sandbox)?.remove(turn)?;
-        if attempt.is_some_and(|attempt| attempt.cost_a_limit && !attempt.stale) {
+        if attempt.is_some_and(|attempt| attempt.cost_a_limit) {
             live.tally.failed();
         }
         self.ledger.put(sandbox, TurnRecord::uncovered(live.key, live.tally), self.now);
         Some(sandbox)
+    }
+
+    /// The attempt under way in a sandbox is void: its picture is not of what the batches will find, or not by the driver that there is.
+    /// They get another at once, within their limits; or none, when it was the third.
+    pub(super) fn start_anew(&mut self, sandbox: SandboxKey) {
+        let Some(live) = self.lanes.get_mut(sandbox).and_then(|lane| lane.turns.front_mut()) else { return };
+        let Some(attempt) = live.attempt.take() else { return };
+        live.voided = live.voided.saturating_add(1);
+        live.tally.failures = live.voided;
+        let exhausted = live.tally.exhausted();
+        self.give_up(attempt);
+        if exhausted && let Some(live) = self.lanes.get_mut(sandbox).and_then(|lane| lane.turns.pop_front()) {
+            self.all_unprotected(sandbox, live, Reason::AttemptsExhausted);
+        }
+        self.start_next(sandbox);
+    }
+
+    /// Nothing comes of an attempt under way.
+    fn give_up(&mut self, Attempt { id, deadline, .. }: Attempt) {
+        self.deadlines.clear(deadline, Deadline::Attempt(id));
+        self.attempts.remove(id);
+        self.abort(id);
     }
 
     /// Tells the driver to stop.
@@ -159,24 +185,26 @@ impl Gate {
         self.outputs.push_back(Output::Abort { attempt });
     }
 
-    /// The driver has answered: the turn whose attempt that ends, unless the answer is void.
+    /// The driver has answered: the turn whose attempt that ends.
     fn settle(&mut self, attempt: AttemptId) -> Option<(SandboxKey, LiveTurn)> {
         let sandbox = self.attempts.remove(attempt)?;
         let deadline = self.lanes.get(sandbox)?.turns.front()?.attempt?.deadline;
         self.deadlines.clear(deadline, Deadline::Attempt(attempt));
-        let live = self.end_attempt(sandbox);
-        if live.is_none() {
-            self.start_next(sandbox);
-        }
-        live.map(|live| (sandbox, live))
+        self.end_attempt(sandbox).map(|live| (sandbox, live))
     }
 
-    /// Takes out the sandbox's first turn, whose attempt is over. If the sandbox was restored meanwhile the turn stays
-    /// first, and only the attempt is gone: the batches that wait get another.
+    /// Takes out the sandbox's first turn, whose attempt is over.
     fn end_attempt(&mut self, sandbox: SandboxKey) -> Option<LiveTurn> {
         let lane = self.lanes.get_mut(sandbox)?;
-        let attempt = lane.turns.front_mut()?.attempt.take()?;
-        if attempt.stale { None } else { lane.turns.pop_front() }
+        lane.turns.front()?.attempt?;
+        lane.turns.pop_front()
+    }
+
+    /// The batches of a turn that waited and will run are let through.
+    fn passed(&mut self, sandbox: SandboxKey, live: &LiveTurn, covered: bool) {
+        for waiter in live.waiters.iter().filter(|waiter| !waiter.withdrawn) {
+            self.ledger.passed.insert(waiter.batch, sandbox, live.key, covered);
+        }
     }
 
     /// An attempt gave no checkpoint: all its batches go on without one, and a later one of the turn may try again (G6).
@@ -184,8 +212,10 @@ impl Gate {
         for waiter in &live.waiters {
             self.dismiss(waiter, reason, None);
         }
-        live.tally.before.add(live.waiters.len().saturating_sub(live.released));
-        if reason != Reason::Paused {
+        self.passed(sandbox, &live, false);
+        live.tally.before.add(live.unprotected());
+        // Attempts that are exhausted have been counted.
+        if reason != Reason::Paused && reason != Reason::AttemptsExhausted {
             live.tally.failed();
         }
         self.ledger.put(sandbox, TurnRecord::uncovered(live.key, live.tally), self.now);

@@ -9,7 +9,7 @@ use crate::ids::{SandboxId, TurnId};
 
 /// What stands for a sandbox's id where it has to be small.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) struct SandboxKey([u64; 2]);
+pub(super) struct SandboxKey(pub(super) [u64; 2]);
 
 impl Hash for SandboxKey {
     /// A digest is as evenly spread as a hash can be: half of it will do.

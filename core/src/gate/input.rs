@@ -45,11 +45,23 @@ pub enum Input {
         sandbox_id: SandboxId,
         /// Its turn.
         turn_id: TurnId,
+        /// From its [`Batch`], if the host knows it and its verdict was not [`Outcome::AlreadyCovered`](super::Outcome): those are
+        /// not told apart. What that batch added is taken back then, and nothing if the gate has forgotten it. Without it the batch may be any of the
+        /// turn, and whichever it was, no batch that ran is taken for one that did not: so the turn may keep a checkpoint that
+        /// nobody ran under, or call one late that is not.
+        batch: Option<BatchId>,
     },
     /// The sandbox was restored: what is remembered of it no longer holds (G8).
     Forgotten {
         /// The sandbox.
         sandbox_id: SandboxId,
+    },
+    /// Whatever checkpoints a sandbox has, or all sandboxes have, can no longer be counted on: they are another driver's, or whether the
+    /// sandbox was restored is not known. As [`Deleted`](Self::Deleted) for each; and attempts under way are void, and what failed
+    /// before does not count.
+    Uncovered {
+        /// The sandbox. `None`: all.
+        sandbox_id: Option<SandboxId>,
     },
     /// A checkpoint of the sandbox is gone: it was deleted by somebody else than the gate's host. The turns that counted on it are
     /// protected no longer, and the next batch of each gets another, a late one (G9). So does the next batch of `turn_id`, if

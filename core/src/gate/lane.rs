@@ -37,33 +37,55 @@ pub(super) struct LiveTurn {
     pub(super) tally: Tally,
     /// In the order of arrival.
     pub(super) waiters: Vec<Waiter>,
-    /// How many of the waiting batches will not run: at most as many as there are. Which ones is not known.
+    /// How many releases came that named no batch and may be for one that waits: at most as many as wait.
     pub(super) released: usize,
     pub(super) attempt: Option<Attempt>,
+    /// How many of its attempts a restore or another driver made void since it began to wait. They count as failed ones, or else a
+    /// sandbox that is restored again and again would be pictured without end (G6).
+    pub(super) voided: u8,
 }
 
 impl LiveTurn {
     pub(super) const fn new(key: TurnKey, id: TurnId, tally: Tally) -> Self {
-        Self { key, id, tally, waiters: Vec::new(), released: 0, attempt: None }
+        Self { key, id, tally, waiters: Vec::new(), released: 0, attempt: None, voided: 0 }
     }
 
-    /// A batch of the turn will not run. It is taken for one of those that wait as long as it can be, because to take it
-    /// for one that was let through would be to forget a batch that may have run.
+    /// A batch of the turn will not run, nobody says which. It is taken for one of those that wait as long as it can be, because to
+    /// take it for one that was let through would be to forget a batch that may have run.
     pub(super) fn release(&mut self) {
-        if self.released < self.waiters.len() {
+        if self.released < self.open() {
             self.released += 1;
         } else {
             self.tally.before.take();
         }
     }
 
+    /// How many of the waiting batches may run.
+    fn open(&self) -> usize {
+        self.waiters.iter().filter(|waiter| !waiter.withdrawn).count()
+    }
+
+    /// How many batches run without a checkpoint, when those that wait are let through.
+    pub(super) fn unprotected(&self) -> usize {
+        self.open().saturating_sub(self.released)
+    }
+
+    /// How many batches run under the checkpoint that has just been made. One at least, if a nameless release may have been for a
+    /// batch that ran before: the turn keeps its checkpoint then.
+    pub(super) fn covered(&self) -> usize {
+        let least = usize::from(!self.tally.before.is_zero()).min(self.open());
+        self.unprotected().max(least)
+    }
+
     /// Takes a batch out that waits no more and was let through.
     pub(super) fn leave(&mut self, batch: BatchId) -> Option<Waiter> {
         let at = self.waiters.iter().position(|waiter| waiter.batch == batch)?;
         let waiter = self.waiters.remove(at);
-        self.tally.before.add(1);
-        if self.released > self.waiters.len() {
-            self.released = self.waiters.len();
+        if !waiter.withdrawn {
+            self.tally.before.add(1);
+        }
+        if self.released > self.open() {
+            self.released = self.open();
             self.tally.before.take();
         }
         Some(waiter)
@@ -77,6 +99,8 @@ pub(super) struct Waiter {
     pub(super) arrived: Millis,
     /// When its own limit ends.
     pub(super) limit: Millis,
+    /// It will not run, whatever its verdict.
+    pub(super) withdrawn: bool,
 }
 
 /// An attempt under way.
@@ -84,8 +108,6 @@ pub(super) struct Waiter {
 pub(super) struct Attempt {
     pub(super) id: AttemptId,
     pub(super) deadline: Millis,
-    /// The sandbox was restored since it began: what it pictures is not what the batches will find.
-    pub(super) stale: bool,
     /// A batch waited for it until its own limit.
     pub(super) cost_a_limit: bool,
 }

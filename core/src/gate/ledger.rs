@@ -7,7 +7,10 @@ use std::hash::BuildHasherDefault;
 
 use super::digest::{AsIs, SandboxKey, TurnKey};
 use super::ghosts::Ghosts;
+use super::ids::BatchId;
 use super::mark::Mark;
+use super::outlived::Outlived;
+use super::passed::Passed;
 use super::turn::{Tally, TurnRecord};
 use super::verdict::Cover;
 use crate::time::{Millis, MillisSpan};
@@ -28,11 +31,15 @@ const BETWEEN_SWEEPS: MillisSpan = MillisSpan::from_millis(60 * 60 * 1000);
 ///
 /// A hash map, because one look must be cheap however many sandboxes there are (W8).
 #[derive(Debug, Default)]
-#[allow(
-    clippy::disallowed_types,
-    reason = "its hasher has no random seed, and no answer depends on its order"
-)]
-pub(super) struct Ledger(HashMap<SandboxKey, Box<Remembered>, BuildHasherDefault<AsIs>>);
+pub(super) struct Ledger {
+    #[allow(
+        clippy::disallowed_types,
+        reason = "its hasher has no random seed, and no answer depends on its order"
+    )]
+    sandboxes: HashMap<SandboxKey, Box<Remembered>, BuildHasherDefault<AsIs>>,
+    pub(super) passed: Passed,
+    pub(super) outlived: Outlived,
+}
 
 /// One sandbox: 240 bytes, beside its place in the map (29 to 58 bytes more, by how full that is).
 #[derive(Debug)]
@@ -67,14 +74,14 @@ impl Remembered {
         self.turns.last_mut().map(|place| std::mem::replace(place, TurnRecord::FREE))
     }
 
-    /// Puts a turn in that has no place yet, as the one used last. What is unused longest falls out.
-    fn put(&mut self, record: TurnRecord) {
+    /// Puts a turn in that has no place yet, as the one used last. Gives what falls out: what is unused longest.
+    fn put(&mut self, record: TurnRecord) -> Option<TurnRecord> {
         self.turns.rotate_right(1);
-        let Some(place) = self.turns.first_mut() else { return };
-        let displaced = std::mem::replace(place, record);
+        let displaced = std::mem::replace(self.turns.first_mut()?, record);
         if displaced.ran_unprotected() {
             self.ghosts.insert(displaced.key);
         }
+        Some(displaced)
     }
 
     /// What a turn without a place has been through, as far as that is known.
@@ -89,11 +96,11 @@ impl Remembered {
 
 impl Ledger {
     pub(super) fn len(&self) -> usize {
-        self.0.len()
+        self.sandboxes.len()
     }
 
     fn sandbox(&mut self, sandbox: SandboxKey, now: Millis) -> Option<&mut Remembered> {
-        self.0.get_mut(&sandbox).map(Box::as_mut).filter(|remembered| now < remembered.expires())
+        self.sandboxes.get_mut(&sandbox).map(Box::as_mut).filter(|remembered| now < remembered.expires())
     }
 
     /// The checkpoint under which a batch of the turn runs now, if there is one; the batch is counted.
@@ -122,7 +129,13 @@ impl Ledger {
     }
 
     /// A batch runs, under the turn's checkpoint or without one.
-    pub(super) fn pass(&mut self, sandbox: SandboxKey, turn: TurnKey, now: Millis) -> Option<Cover> {
+    pub(super) fn pass(
+        &mut self,
+        batch: BatchId,
+        sandbox: SandboxKey,
+        turn: TurnKey,
+        now: Millis,
+    ) -> Option<Cover> {
         let mut record = self.sandbox(sandbox, now).map_or_else(
             || TurnRecord::uncovered(turn, Tally::default()),
             |remembered| {
@@ -133,12 +146,16 @@ impl Ledger {
         let cover = record.cover();
         record.pass();
         self.put(sandbox, record, now);
+        self.passed.insert(batch, sandbox, turn, cover.is_some());
         cover
     }
 
     /// Gives out what is known of a turn that is about to be under way; until it comes back by [`Ledger::put`], nothing is
     /// known of it here. Its sandbox is in use as of now, so that its other turns are not forgotten meanwhile.
     pub(super) fn take(&mut self, sandbox: SandboxKey, turn: TurnKey, now: Millis) -> Tally {
+        if self.sandbox(sandbox, now).is_none() {
+            self.expire(sandbox);
+        }
         let Some(remembered) = self.sandbox(sandbox, now) else { return Tally::default() };
         remembered.last_used = now;
         let unknown = remembered.tally_of_unknown(turn);
@@ -148,43 +165,73 @@ impl Ledger {
     /// Remembers a turn that has no record yet, as the one used last; its sandbox is in use as of now.
     pub(super) fn put(&mut self, sandbox: SandboxKey, record: TurnRecord, now: Millis) {
         let known = self.sandbox(sandbox, now).is_some();
-        if record.is_free() {
-            if !known {
-                self.forget(sandbox);
+        if !known {
+            self.expire(sandbox);
+            if record.is_free() {
                 return;
             }
-        } else if !known {
-            self.0.insert(sandbox, Box::new(Remembered::new(now)));
+            self.sandboxes.insert(sandbox, Box::new(Remembered::new(now)));
         }
-        if let Some(remembered) = self.0.get_mut(&sandbox) {
-            remembered.last_used = now;
-            if !record.is_free() {
-                remembered.put(record);
-            }
-            if remembered.is_empty() {
-                self.forget(sandbox);
-            }
+        let Some(remembered) = self.sandboxes.get_mut(&sandbox) else { return };
+        remembered.last_used = now;
+        let displaced = if record.is_free() { None } else { remembered.put(record) };
+        if remembered.is_empty() {
+            self.remove(sandbox);
+        }
+        if let Some(displaced) = displaced.filter(TurnRecord::ran) {
+            self.outlived.insert(sandbox, displaced.key, now);
+            self.passed.forget_turn(sandbox, displaced.key);
         }
     }
 
-    /// A batch of the turn did not run after all.
-    pub(super) fn release(&mut self, sandbox: SandboxKey, turn: TurnKey, now: Millis) {
+    /// A batch of the turn did not run after all, nobody says which.
+    pub(super) fn release(&mut self, sandbox: SandboxKey, turn: TurnKey, outlived: bool, now: Millis) {
+        self.change(sandbox, turn, now, |record| record.release(outlived));
+    }
+
+    /// A batch of the turn did not run after all, one that was let through under its checkpoint or without one.
+    pub(super) fn release_known(&mut self, sandbox: SandboxKey, turn: TurnKey, covered: bool, now: Millis) {
+        self.change(sandbox, turn, now, |record| record.release_known(covered));
+    }
+
+    fn change(&mut self, sandbox: SandboxKey, turn: TurnKey, now: Millis, how: impl FnOnce(&mut TurnRecord)) {
         let Some(remembered) = self.sandbox(sandbox, now) else { return };
         let Some(mut record) = remembered.take(turn) else { return };
-        record.release();
+        how(&mut record);
+        if record.cover().is_none() {
+            self.passed.forget_covered(sandbox, turn);
+        }
         self.put(sandbox, record, now);
     }
 
     /// A checkpoint of the sandbox is gone.
     pub(super) fn uncover(&mut self, sandbox: SandboxKey, mark: Mark, now: Millis) {
-        let records = self.sandbox(sandbox, now).into_iter().flat_map(|remembered| &mut remembered.turns);
-        records.filter(|record| record.counts_on(mark)).for_each(TurnRecord::uncover);
+        let Some(remembered) = self.sandboxes.get_mut(&sandbox).filter(|one| now < one.expires()) else {
+            return;
+        };
+        for record in remembered.turns.iter_mut().filter(|record| record.counts_on(mark)) {
+            record.uncover();
+            self.passed.uncover(sandbox, record.key);
+        }
+    }
+
+    /// All checkpoints are gone, or the sandbox's; and what failed does not count.
+    pub(super) fn uncover_all(&mut self, sandbox: Option<SandboxKey>, now: Millis) {
+        let all = self.sandboxes.iter_mut().filter(|&(&key, _)| sandbox.is_none_or(|one| one == key));
+        for (&key, remembered) in all.filter(|(_, remembered)| now < remembered.expires()) {
+            for record in &mut remembered.turns {
+                record.uncover();
+                record.tally.failures = 0;
+                self.passed.uncover(key, record.key);
+            }
+        }
     }
 
     /// The turn ran under a checkpoint that is gone. If it fell out of the ledger, that is all that is left of it.
     pub(super) fn ran_under_what_is_gone(&mut self, sandbox: SandboxKey, turn: TurnKey, now: Millis) {
         if self.sandbox(sandbox, now).is_none() {
-            self.0.insert(sandbox, Box::new(Remembered::new(now)));
+            self.expire(sandbox);
+            self.sandboxes.insert(sandbox, Box::new(Remembered::new(now)));
         }
         let unknown = self.sandbox(sandbox, now).filter(|remembered| remembered.find(turn).is_none());
         if let Some(remembered) = unknown {
@@ -194,18 +241,36 @@ impl Ledger {
 
     /// Whether any turn counts on this checkpoint.
     pub(super) fn counts_on(&self, mark: Mark) -> bool {
-        self.0.values().flat_map(|remembered| &remembered.turns).any(|record| record.counts_on(mark))
+        self.sandboxes.values().flat_map(|remembered| &remembered.turns).any(|record| record.counts_on(mark))
     }
 
-    pub(super) fn forget(&mut self, sandbox: SandboxKey) {
-        self.0.remove(&sandbox);
+    /// Nothing of a sandbox holds any longer, but that batches of its turns were let through.
+    pub(super) fn forget(&mut self, sandbox: SandboxKey, now: Millis) {
+        for record in self.remove(sandbox).iter().flat_map(|remembered| &remembered.turns) {
+            if record.ran() {
+                self.outlived.insert(sandbox, record.key, now);
+            }
+        }
+        self.passed.forget_sandbox(sandbox);
+    }
+
+    /// A sandbox that is not known is forgotten, if it has been unused for too long.
+    fn expire(&mut self, sandbox: SandboxKey) {
+        if self.remove(sandbox).is_some() {
+            self.passed.forget_sandbox(sandbox);
+        }
+    }
+
+    fn remove(&mut self, sandbox: SandboxKey) -> Option<Box<Remembered>> {
+        let removed = self.sandboxes.remove(&sandbox);
         self.give_back();
+        removed
     }
 
     /// A map keeps the room that it once needed: gives it back when three quarters of it are idle.
     fn give_back(&mut self) {
-        if self.0.len() < self.0.capacity() / 4 {
-            self.0.shrink_to_fit();
+        if self.sandboxes.len() < self.sandboxes.capacity() / 4 {
+            self.sandboxes.shrink_to_fit();
         }
     }
 
@@ -216,9 +281,10 @@ impl Ledger {
 
     /// Frees the memory of the sandboxes that have been unused for 24 hours, and says when to look again.
     pub(super) fn sweep(&mut self, now: Millis) -> Option<Millis> {
-        self.0.retain(|_, remembered| now < remembered.expires());
+        self.sandboxes.retain(|_, remembered| now < remembered.expires());
+        self.passed.keep(|sandbox| self.sandboxes.contains_key(&sandbox));
         self.give_back();
-        let next = self.0.values().map(|remembered| remembered.expires()).min()?;
+        let next = self.sandboxes.values().map(|remembered| remembered.expires()).min()?;
         Some(next.max(now.saturating_add(BETWEEN_SWEEPS)))
     }
 }

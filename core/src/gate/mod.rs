@@ -13,8 +13,11 @@ mod json;
 mod lane;
 mod ledger;
 mod mark;
+mod outlived;
 mod output;
+mod passed;
 mod reason;
+mod release;
 mod sorted;
 mod turn;
 mod verdict;
@@ -101,8 +104,10 @@ impl Default for GateOptions {
 ///   An attempt that nobody waited for until a limit (all cancelled) did not fail.
 /// - No driver is asked to delete a checkpoint whose id a turn counts on, in whatever order the answers come (G10): that is
 ///   known of every turn that is remembered, and of the last 1,024 successes.
-/// - A restore in the middle of an attempt makes its picture worthless: it counts for nothing, and the batches that wait
-///   get another attempt within their limits.
+/// - A restore in the middle of an attempt makes its picture worthless: it is aborted, and the batches that wait get another
+///   within their limits. It counts as one of the turn's three, so that restores without end do not cost attempts without end.
+/// - No release makes a turn one of which nothing ran, if a batch of it did: neither one that comes while others wait, nor one
+///   for a batch from before a restore ([`Input::Released`]).
 /// - At most 300 bytes for each remembered sandbox, and no allocation for a batch that is already covered (W8).
 #[derive(Debug)]
 pub struct Gate {
@@ -167,12 +172,11 @@ impl Gate {
             Input::Failed { attempt } => self.failed(*attempt),
             Input::Paused { attempt } => self.paused(*attempt),
             Input::Cancelled { batch } => self.cancelled(*batch),
-            Input::Released { sandbox_id, turn_id } => {
-                let (sandbox, turn) = (self.digests.sandbox(sandbox_id), self.digests.turn(turn_id));
-                match self.lanes.get_mut(sandbox).and_then(|lane| lane.turn_mut(turn)) {
-                    Some(live) => live.release(),
-                    None => self.ledger.release(sandbox, turn, self.now),
-                }
+            Input::Released { sandbox_id, turn_id, batch } => {
+                self.released(self.digests.sandbox(sandbox_id), self.digests.turn(turn_id), *batch);
+            }
+            Input::Uncovered { sandbox_id } => {
+                self.uncovered(sandbox_id.as_ref().map(|sandbox| self.digests.sandbox(sandbox)));
             }
             Input::Forgotten { sandbox_id } => self.forgotten(self.digests.sandbox(sandbox_id)),
             Input::Deleted { sandbox_id, checkpoint_id, turn_id } => {
@@ -257,18 +261,6 @@ impl Gate {
                 self.next_sweep = Some(at);
             }
             _ => {}
-        }
-    }
-
-    fn forgotten(&mut self, sandbox: SandboxKey) {
-        self.ledger.forget(sandbox);
-        for live in self.lanes.get_mut(sandbox).into_iter().flat_map(|lane| &mut lane.turns) {
-            live.tally = turn::Tally::default();
-            // A release that came before may have been for a batch from before the restore.
-            live.released = 0;
-            if let Some(attempt) = &mut live.attempt {
-                attempt.stale = true;
-            }
         }
     }
 }

@@ -46,6 +46,10 @@ impl<K: Copy + Ord, V> Sorted<K, V> {
         Some(self.0.remove(at).1)
     }
 
+    pub(super) fn iter(&self) -> impl Iterator<Item = &(K, V)> {
+        self.0.iter()
+    }
+
     pub(super) fn first(&self) -> Option<&(K, V)> {
         self.0.first()
     }

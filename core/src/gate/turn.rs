@@ -30,6 +30,13 @@ impl Count {
             self.0 = self.0.saturating_sub(1);
         }
     }
+
+    /// Takes one away, but not the last.
+    fn take_but_one(&mut self) {
+        if self.0 > 1 {
+            self.take();
+        }
+    }
 }
 
 /// What a turn has been through, apart from its checkpoint.
@@ -47,6 +54,11 @@ impl Tally {
 
     pub(super) const fn exhausted(self) -> bool {
         self.failures >= MAX_FAILURES
+    }
+
+    /// Of a turn whose attempts were all made void so far.
+    pub(super) fn voided(attempts: u8) -> Self {
+        Self { failures: attempts, ..Self::default() }
     }
 
     pub(super) fn failed(&mut self) {
@@ -111,6 +123,11 @@ impl TurnRecord {
         !self.tally.before.is_zero()
     }
 
+    /// Whether batches were let through at all.
+    pub(super) fn ran(&self) -> bool {
+        !self.under.is_zero() || self.ran_unprotected()
+    }
+
     pub(super) fn cover(&self) -> Option<Cover> {
         (!self.under.is_zero()).then(|| self.cover.unpack())
     }
@@ -124,13 +141,17 @@ impl TurnRecord {
         }
     }
 
-    /// A batch of the turn did not run after all. When nobody ran under the checkpoint, the turn has none any more.
-    pub(super) fn release(&mut self) {
-        if self.under.is_zero() {
-            self.tally.before.take();
-        } else {
-            self.under.take();
-        }
+    /// A batch of the turn did not run after all, and it is not known which. When nobody ran under the checkpoint, the turn has none
+    /// any more. If the batch may be one that was forgotten (`outlived`), somebody ran for all that is known.
+    pub(super) fn release(&mut self, outlived: bool) {
+        let count = if self.under.is_zero() { &mut self.tally.before } else { &mut self.under };
+        if outlived { count.take_but_one() } else { count.take() }
+    }
+
+    /// A batch of the turn did not run after all, one that was let through under the checkpoint (`covered`) or without one.
+    pub(super) fn release_known(&mut self, covered: bool) {
+        let count = if covered { &mut self.under } else { &mut self.tally.before };
+        count.take();
     }
 }
 

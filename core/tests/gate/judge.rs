@@ -15,9 +15,10 @@ pub(crate) enum Truth {
     Tick,
     Arrived { batch: u64, plan: BatchPlan },
     Answered { attempt: AttemptId, answer: Answer },
-    Released { batch: u64 },
+    Released { batch: u64, named: bool },
     Cancelled { batch: u64 },
     Restored { sandbox: usize },
+    Uncovered { sandbox: Option<usize> },
     Deleted { sandbox: usize, id: DriverCheckpointId },
 }
 
@@ -27,7 +28,8 @@ pub(super) struct BatchTruth {
     arrived: u64,
     waits: bool,
     released: bool,
-    epoch: u32,
+    /// It came when its turn had its checkpoint: the gate has no number for it.
+    covered: bool,
 }
 
 #[derive(Debug, Default)]
@@ -48,10 +50,10 @@ pub(crate) struct Judge {
 }
 
 impl Judge {
-    /// Whether the batch's sandbox was restored since it came: its host no longer speaks of it.
-    pub(crate) fn outlived(&self, batch: u64) -> bool {
+    /// Whether a release of the batch can name it.
+    pub(crate) fn has_number(&self, batch: u64) -> bool {
         let one = &self.batches[&batch];
-        self.sandboxes[&one.plan.sandbox].epoch != one.epoch
+        one.plan.named && !one.covered
     }
 
     pub(crate) fn input(&mut self, now: u64, truth: Truth) {
@@ -62,10 +64,11 @@ impl Judge {
             Truth::Tick => {}
             Truth::Arrived { batch, plan } => self.arrived(*batch, plan),
             Truth::Answered { attempt, answer } => self.answered(*attempt, *answer),
-            Truth::Released { batch } => self.released(*batch),
+            Truth::Released { batch, named } => self.released(*batch, *named),
             // One that waits no more is left alone; `waits` and the reasons' checks see to that.
             Truth::Cancelled { .. } => {}
             Truth::Restored { sandbox } => self.restored(*sandbox),
+            Truth::Uncovered { sandbox } => self.uncovered(*sandbox),
             Truth::Deleted { sandbox, id } => self.deleted(*sandbox, id),
         }
         self.input = Some(truth);
@@ -82,11 +85,11 @@ impl Judge {
         let sandbox = self.sandboxes.get_mut(&place).unwrap();
         let known = sandbox.surely_known(self.now);
         for (turn, life) in &mut sandbox.lives {
-            let gone = |standing: &mut Standing| self.attempts[&standing.attempt].id.as_ref() == Some(id);
-            if life.standing.take_if(gone).is_some() {
+            let gone = |standing: Standing| self.attempts[&standing.attempt].id.as_ref() == Some(id);
+            if life.standing.is_some_and(gone) {
                 // Of a covered turn that was forgotten nothing is known, not even its checkpoint.
                 life.ran_unprotected |= life.first_ran.is_some() && known.contains(turn);
-                life.passed_unprotected = true;
+                life.uncover();
             }
         }
     }
@@ -94,12 +97,30 @@ impl Judge {
     fn restored(&mut self, place: usize) {
         let sandbox = self.sandboxes.entry(place).or_default();
         sandbox.epoch += 1;
+        let ran = |life: &Life| !life.before.is_empty() || !life.under.is_empty() || life.unsure;
+        sandbox.outlived.extend(sandbox.lives.iter().filter(|(_, life)| ran(life)).map(|(&turn, _)| turn));
         sandbox.lives.clear();
+        void(sandbox);
         // Those who wait belong to the sandbox as it is now.
         for batch in self.batches.values_mut().filter(|one| one.waits && one.plan.sandbox == place) {
-            batch.epoch = sandbox.epoch;
-            // The gate cannot know that this release was not for a batch from before the restore.
-            batch.released = false;
+            // The gate cannot know that a nameless release was not for a batch from before the restore.
+            batch.released &= batch.plan.named;
+        }
+    }
+
+    fn uncovered(&mut self, place: Option<usize>) {
+        for (_, sandbox) in
+            self.sandboxes.iter_mut().filter(|&(&one, _)| place.is_none_or(|place| place == one))
+        {
+            let known = sandbox.surely_known(self.now);
+            for (turn, life) in &mut sandbox.lives {
+                if life.standing.is_some() {
+                    life.ran_unprotected |= life.first_ran.is_some() && known.contains(turn);
+                    life.uncover();
+                }
+                life.failures = 0;
+            }
+            void(sandbox);
         }
     }
 
@@ -123,6 +144,7 @@ impl Judge {
                 } else {
                     continue;
                 };
+                sandbox.outlived.insert(turn);
                 life.may_be_forgotten = Some(life.may_be_forgotten.map_or(how, |before| before.max(how)));
                 life.unsure = true;
             }
@@ -133,8 +155,13 @@ impl Judge {
                 life_begins_to_wait(sandbox, plan.turn);
             }
         }
-        let epoch = self.sandboxes[&plan.sandbox].epoch;
-        let one = BatchTruth { plan: plan.clone(), arrived: self.now, waits: true, released: false, epoch };
+        let one = BatchTruth {
+            plan: plan.clone(),
+            arrived: self.now,
+            waits: true,
+            released: false,
+            covered: false,
+        };
         self.batches.insert(batch, one);
     }
 
@@ -163,18 +190,18 @@ impl Judge {
         }
     }
 
-    fn released(&mut self, batch: u64) {
+    fn released(&mut self, batch: u64, named: bool) {
         let one = self.batches.get_mut(&batch).unwrap();
         one.released = true;
         let sandbox = self.sandboxes.get_mut(&one.plan.sandbox).unwrap();
         sandbox.perhaps_used = self.now;
         sandbox.used(one.plan.turn);
         let life = sandbox.lives.entry(one.plan.turn).or_default();
-        life.unreleased.remove(&batch);
-        life.released_while_waiting = true;
-        if let Some(standing) = &mut life.standing {
-            standing.released = true;
-        }
+        life.mix();
+        life.nameless += usize::from(!named);
+        life.mix();
+        life.before.remove(&batch);
+        life.under.remove(&batch);
     }
 
     pub(crate) fn output(&mut self, output: &Output) {
@@ -193,7 +220,7 @@ impl Judge {
             sandbox.surely_known(self.now).into_iter().filter_map(|turn| sandbox.lives.get(&turn))
         });
         // After a release nobody may have run under a checkpoint, and then it protects nothing.
-        let mut certain = lives.into_iter().filter(|life| life.standing.is_some_and(|one| !one.released));
+        let mut certain = lives.into_iter().filter(|life| life.under.len() > life.nameless);
         assert!(!certain.any(|life| self.counts_on(life, id)), "G10: it protects a turn");
         let under_way = self.under_way();
         self.deletions.asked(attempt, id, &under_way);
@@ -223,13 +250,16 @@ impl Judge {
             *life = life.forgotten(how);
         }
         assert!(start.late || !life.ran_unprotected, "G6: late, and not called so");
-        if let Some(standing) = life.standing.take() {
-            assert!(standing.released, "G1: a second checkpoint of one turn");
+        if life.standing.is_some() {
+            assert!(life.under.len() <= life.nameless, "G1: a second checkpoint of one turn");
+            // Those were given back, by what the gate can know.
+            life.standing = None;
+            life.under.clear();
         }
         assert!(life.failures < 3, "G6: a fourth attempt");
+        assert!(start.late || life.first_ran.is_none() || life.expired, "G6: late, and not called so");
         if !life.unsure {
-            assert!(start.late || life.first_ran.is_none(), "G6: late, and not called so");
-            let may_be_late = !life.unreleased.is_empty() || life.released_while_waiting || crowded;
+            let may_be_late = !life.before.is_empty() || life.nameless > 0 || crowded;
             assert!(!start.late || may_be_late, "G6, G8: called late for nothing");
         }
         let began = AttemptTruth {
@@ -251,7 +281,8 @@ impl Judge {
         one.state = State::Aborted;
         let sandbox = self.sandboxes.get_mut(&one.sandbox).unwrap();
         assert_eq!(sandbox.under_way.take(), Some(attempt));
-        if one.cost_a_limit && one.epoch == sandbox.epoch {
+        let void = matches!(self.input, Some(Truth::Restored { .. } | Truth::Uncovered { .. }));
+        if one.cost_a_limit && !void {
             sandbox.lives.entry(one.turn).or_default().failures += 1;
         }
     }
@@ -284,10 +315,12 @@ impl Judge {
         if let Some(how) = life.may_be_forgotten.take().filter(|_| !verdict.protected()) {
             *life = life.forgotten(how);
         }
-        life.passed_unprotected |= !verdict.protected();
-        if !self.batches[&number].released {
-            life.unreleased.insert(number);
+        let one = self.batches.get_mut(&number).unwrap();
+        one.covered = verdict.reason == Reason::SameTurn;
+        if !one.released {
+            if verdict.protected() { &mut life.under } else { &mut life.before }.insert(number);
         }
+        life.mix();
         if plan.fate == Fate::Runs && verdict.reason != Reason::Cancelled {
             life.first_ran.get_or_insert(self.order);
             life.ran_unprotected |= !verdict.protected();
@@ -346,5 +379,15 @@ impl Judge {
 
 fn life_begins_to_wait(sandbox: &mut SandboxTruth, turn: usize) {
     sandbox.queue.push(turn);
-    sandbox.lives.entry(turn).or_default().released_while_waiting = false;
+    sandbox.voided.insert(turn, 0);
+}
+
+/// An attempt under way is void, which counts as a failure of a turn that has had no others.
+fn void(sandbox: &mut SandboxTruth) {
+    if let Some(turn) = sandbox.queue.first() {
+        *sandbox.voided.get_mut(turn).unwrap() += 1;
+    }
+    for turn in &sandbox.queue {
+        sandbox.lives.entry(*turn).or_default().failures = sandbox.voided[turn];
+    }
 }

@@ -11,16 +11,20 @@ use super::plan::DAY;
 pub(crate) struct Life {
     /// A batch of it has really run: the first one, by the order of things.
     pub(crate) first_ran: Option<u64>,
-    /// Batches that got a verdict and that the host has not taken back.
-    pub(crate) unreleased: BTreeSet<u64>,
-    /// Some batch was let through without a checkpoint.
-    pub(crate) passed_unprotected: bool,
+    /// Batches that were let through without a checkpoint, or under one that is gone, and that the host has not taken back.
+    pub(crate) before: BTreeSet<u64>,
+    /// Those that were let through under the checkpoint that stands.
+    pub(crate) under: BTreeSet<u64>,
     pub(crate) standing: Option<Standing>,
     pub(crate) failures: u32,
-    /// Since it began to wait, a release came. Which batch it was for the gate cannot know.
-    pub(crate) released_while_waiting: bool,
+    /// How many releases came that named no batch: which one it was for the gate cannot know.
+    pub(crate) nameless: usize,
+    /// One of them may have been for a batch that ran before the checkpoint: the gate has to keep it then.
+    pub(crate) mixed: bool,
     /// By the documented bounds it may have been forgotten when this batch came, or not: its answer will tell.
     pub(crate) may_be_forgotten: Option<Forgotten>,
+    /// It was once forgotten because nobody used its sandbox for a day: then the gate knows of no batch from before.
+    pub(crate) expired: bool,
     /// It was once in such doubt: how many attempts it had before, and which batches, is not held against the gate.
     pub(crate) unsure: bool,
     /// A batch of it has really run without a checkpoint. That is never forgotten before a day has passed: its next checkpoint
@@ -33,8 +37,20 @@ impl Life {
     pub(crate) fn forgotten(&self, how: Forgotten) -> Self {
         let ran_unprotected = self.ran_unprotected && how == Forgotten::Displaced;
         // A release of a batch that waits was told to the gate since: it belongs to what is under way, not to what was forgotten.
-        let released_while_waiting = self.released_while_waiting;
-        Self { unsure: true, ran_unprotected, released_while_waiting, ..Self::default() }
+        let nameless = self.nameless;
+        let expired = self.expired || how == Forgotten::Expired;
+        Self { unsure: true, ran_unprotected, nameless, expired, ..Self::default() }
+    }
+
+    /// The checkpoint no longer stands: whoever ran under it ran without one.
+    pub(crate) fn uncover(&mut self) {
+        self.standing = None;
+        self.before.append(&mut self.under);
+    }
+
+    /// After each event.
+    pub(crate) fn mix(&mut self) {
+        self.mixed |= self.nameless > 0 && !self.before.is_empty();
     }
 }
 
@@ -52,8 +68,6 @@ pub(crate) enum Forgotten {
 pub(crate) struct Standing {
     pub(crate) attempt: AttemptId,
     pub(crate) late: bool,
-    /// A release came since the turn began to wait for it: the gate may count the turn as uncovered.
-    pub(crate) released: bool,
 }
 
 /// An attempt.
@@ -93,6 +107,10 @@ pub(crate) struct SandboxTruth {
     pub(crate) surely_used: u64,
     pub(crate) perhaps_used: u64,
     pub(crate) lives: std::collections::BTreeMap<usize, Life>,
+    /// How many attempts were made void since the turn began to wait.
+    pub(crate) voided: std::collections::BTreeMap<usize, u32>,
+    /// Turns of which batches were let through and that the gate may have forgotten, other than by a day without use.
+    pub(crate) outlived: BTreeSet<usize>,
     /// The turns, the one used last at the end.
     pub(crate) recent: Vec<usize>,
 }

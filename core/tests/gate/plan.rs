@@ -25,6 +25,10 @@ pub(crate) enum Act {
     Restore {
         sandbox: usize,
     },
+    /// The driver is another one, or nobody knows whether this sandbox was restored.
+    Uncover {
+        sandbox: Option<usize>,
+    },
 }
 
 #[derive(Clone, Debug)]
@@ -35,6 +39,8 @@ pub(crate) struct BatchPlan {
     /// Its caller gives up this long after its arrival, if it still waits.
     pub(crate) cancel_after: Option<u64>,
     pub(crate) fate: Fate,
+    /// Whether its release says which batch it is for, if it has a number of its own.
+    pub(crate) named: bool,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -134,23 +140,32 @@ fn kind() -> impl Strategy<Value = Kind> {
 
 fn fate() -> impl Strategy<Value = Fate> {
     prop_oneof![
-        6 => Just(Fate::Runs),
+        10 => Just(Fate::Runs),
+        1 => Just(Fate::DeniedAfterVerdict(0)),
         1 => span().prop_map(Fate::DeniedAfterVerdict),
         1 => span().prop_map(Fate::DeniedAfterArrival),
     ]
 }
 
 fn batch(sandboxes: usize, turns: usize) -> impl Strategy<Value = BatchPlan> {
-    (0..sandboxes, 0..turns, kind(), prop::option::weighted(0.1, span()), fate()).prop_map(
-        |(sandbox, turn, kind, cancel_after, fate)| BatchPlan { sandbox, turn, kind, cancel_after, fate },
+    (0..sandboxes, 0..turns, kind(), prop::option::weighted(0.1, span()), fate(), any::<bool>()).prop_map(
+        |(sandbox, turn, kind, cancel_after, fate, named)| BatchPlan {
+            sandbox,
+            turn,
+            kind,
+            cancel_after,
+            fate,
+            named,
+        },
     )
 }
 
 fn act(sandboxes: usize, turns: usize) -> impl Strategy<Value = Act> {
     prop_oneof![
-        12 => batch(sandboxes, turns).prop_map(Act::Batch),
-        1 => (0..sandboxes, 0..turns).prop_map(|(sandbox, turn)| Act::Delete { sandbox, turn }),
-        1 => (0..sandboxes).prop_map(|sandbox| Act::Restore { sandbox }),
+        24 => batch(sandboxes, turns).prop_map(Act::Batch),
+        1 => prop::option::of(0..sandboxes).prop_map(|sandbox| Act::Uncover { sandbox }),
+        2 => (0..sandboxes, 0..turns).prop_map(|(sandbox, turn)| Act::Delete { sandbox, turn }),
+        2 => (0..sandboxes).prop_map(|sandbox| Act::Restore { sandbox }),
     ]
 }
 

@@ -27,12 +27,14 @@ impl Judge {
         match verdict.reason {
             Reason::SameTurn => {
                 assert!(at_once && life.standing.is_some(), "G1: skipped without a checkpoint of the turn");
-                let all_released = life.unreleased.is_empty() && !life.unsure;
-                assert!(!all_released, "G8: the slot was not given back");
+                let outlived = life.nameless > 0 && sandbox.outlived.contains(&plan.turn);
+                let may_be_kept = life.unsure || life.mixed || outlived;
+                assert!(!life.under.is_empty() || may_be_kept, "G8: the slot was not given back");
             }
             Reason::AttemptsExhausted => {
+                let void = matches!(self.input, Some(Truth::Restored { .. } | Truth::Uncovered { .. }));
                 assert!(
-                    at_once && (life.failures >= 3 || life.unsure),
+                    (at_once && life.unsure) || ((at_once || void) && life.failures >= 3),
                     "G1: a turn skipped for something else than its failures"
                 );
             }
@@ -81,13 +83,13 @@ impl Judge {
             let completed = *one.completed.get_or_insert(self.order);
             if life.standing.is_none_or(|standing| standing.attempt != attempt) {
                 assert!(cover.late || !life.ran_unprotected, "G9: late, and not called so");
+                let ran_before = life.first_ran.is_some_and(|ran| ran < completed);
+                assert!(cover.late || !ran_before || life.expired, "G9: late, and not called so");
                 if !life.unsure {
-                    let ran_before = life.first_ran.is_some_and(|ran| ran < completed);
-                    assert!(cover.late || !ran_before, "G9: late, and not called so");
-                    assert!(!cover.late || life.passed_unprotected || crowded, "G6: called late for nothing");
+                    let may_be_late = !life.before.is_empty() || life.nameless > 0 || crowded;
+                    assert!(!cover.late || may_be_late, "G6: called late for nothing");
                 }
-                let released = life.released_while_waiting;
-                life.standing = Some(Standing { attempt, late: cover.late, released });
+                life.standing = Some(Standing { attempt, late: cover.late });
             }
         }
         let standing = life.standing.expect("G9: protected without a checkpoint");

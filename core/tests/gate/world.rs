@@ -139,11 +139,21 @@ impl World {
                 self.feed(Truth::Deleted { sandbox, id }, &input);
             }
             Event::Answer { attempt, answer } => self.driver_answers(attempt, answer),
-            Event::Release { batch } if self.judge.outlived(batch) => {}
+            Event::Act(Act::Uncover { sandbox }) => {
+                self.feed(
+                    Truth::Uncovered { sandbox },
+                    &Input::Uncovered { sandbox_id: sandbox.map(sandbox_id) },
+                );
+            }
             Event::Release { batch } => {
                 let (sandbox, turn) = self.place(batch);
-                let input = Input::Released { sandbox_id: sandbox_id(sandbox), turn_id: turn_id(turn) };
-                self.feed(Truth::Released { batch }, &input);
+                let named = self.judge.has_number(batch);
+                let input = Input::Released {
+                    sandbox_id: sandbox_id(sandbox),
+                    turn_id: turn_id(turn),
+                    batch: named.then(|| BatchId::new(batch)),
+                };
+                self.feed(Truth::Released { batch, named }, &input);
             }
             Event::Cancel { batch } => {
                 self.feed(Truth::Cancelled { batch }, &Input::Cancelled { batch: BatchId::new(batch) });

@@ -32,7 +32,11 @@ pub(super) fn parse(text: &str) -> Result<Input, WrongInput> {
         "released" => Input::Released {
             sandbox_id: fields.sandbox_id()?,
             turn_id: TurnId::new(fields.needed_text("turnId")?)?,
+            batch: fields.maybe_number("batch")?.map(BatchId::new),
         },
+        "uncovered" => {
+            Input::Uncovered { sandbox_id: fields.text("sandboxId")?.map(SandboxId::new).transpose()? }
+        }
         "forgotten" => Input::Forgotten { sandbox_id: fields.sandbox_id()? },
         "deleted" => Input::Deleted {
             sandbox_id: fields.sandbox_id()?,
