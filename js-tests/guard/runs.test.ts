@@ -81,22 +81,46 @@ describe.each(PACKAGES)('over the %s gate', (_, turnback) => {
 
   it('more turns and sandboxes at once than are told apart', async () => {
     const { batch, driver, guard } = await withTurns();
-    const places = Array.from({ length: 20 }, (_, at) => [`t${at % 3}`, `s${at % 10}`] as const);
+    const places = Array.from({ length: 1_100 }, (_, at) => [`t${at % 2}`, `s${at >> 1}`] as const);
     for (const [turn, sandbox] of places) {
       const asked = batch(turn, sandbox);
       driver.last.succeed();
       await asked;
     }
-    const made = driver.calls.length;
     for (let round = 0; round < 3; round += 1) {
       for (const [turn, sandbox] of places) expect((await batch(turn, sandbox)).outcome).toBe('already_covered');
     }
-    expect(driver.calls).toHaveLength(made);
-    for (let at = 0; at < 3; at += 1) guard.release({ sandboxId: 's0', turnId: 't0' });
-    expect((await batch('t0', 's0')).outcome).toBe('already_covered');
-    guard.release({ sandboxId: 's0', turnId: 't0' });
-    guard.release({ sandboxId: 's0', turnId: 't0' });
-    const again = batch('t0', 's0');
+    expect(driver.calls).toHaveLength(places.length);
+    for (const sandbox of ['s0', 's300', 's549']) {
+      const release = () => guard.release({ sandboxId: sandbox, turnId: 't0' });
+      for (let at = 0; at < 3; at += 1) release();
+      expect((await batch('t0', sandbox)).outcome).toBe('already_covered');
+      release();
+      release();
+      const again = batch('t0', sandbox);
+      driver.last.succeed();
+      expect(await again).toMatchObject({ outcome: 'created', late: false });
+    }
+  });
+
+  it('many batches of few turns are counted while they pass, and none is lost', async () => {
+    const { batch, guard, driver } = await withTurns(...'abcdef');
+    for (let at = 0; at < 40; at += 1) {
+      for (const sandbox of ['x', 'y', 'z']) {
+        for (const turn of 'abcdef') {
+          const asked = batch(turn, sandbox);
+          if (at === 0) driver.last.succeed();
+          await asked;
+        }
+      }
+      for (let more = 0; more < 5; more += 1) for (const turn of 'abcdef') await batch(turn);
+    }
+    expect(driver.calls).toHaveLength(24);
+    for (let at = 0; at < 200; at += 1) guard.release({ sandboxId: 's', turnId: 'a' });
+    expect((await batch('a')).outcome).toBe('already_covered');
+    guard.release({ sandboxId: 's', turnId: 'a' });
+    guard.release({ sandboxId: 's', turnId: 'a' });
+    const again = batch('a');
     driver.last.succeed();
     expect((await again).outcome).toBe('created');
   });

@@ -35,9 +35,10 @@ export function createGuard(options: GuardOptions): Guard {
 /**
  * {@link createGuard} and `beforeBatch` in one, for those who have their own tool-runner (G7): the guard is made at the first
  * call and belongs to the `deps` object, so pass the same object each time. Without `deps`, or without a driver in it, the batch
- * is skipped. Other properties of `deps` are ignored.
+ * is skipped. Other properties of `deps` are ignored. Their options are read at each batch, the driver too: another one protects
+ * what runs from then on. Options that cannot be right stop nobody: the verdict is `failed`, with one warning that names them.
  *
- * @throws TurnbackError `INVALID_ARGUMENT` for deps that can never be right; `CHECKPOINT_REQUIRED` with `onFailure: 'block'`
+ * @throws TurnbackError `CHECKPOINT_REQUIRED`, only with `onFailure: 'block'`
  */
 export function maybeCheckpointBeforeBatch(deps: GuardOptions | null | undefined, batch: Batch): Promise<Verdict> {
   return shell.maybeCheckpointBeforeBatch(deps, batch);

@@ -21,22 +21,23 @@ export type Permission = { verdict: Verdict; giveBack: () => void } | 'aborted';
  * turn's slot is given back whenever the guard answers (F29).
  */
 export async function ask({ guard, sandboxId, turnId, command, signal }: Request): Promise<Permission> {
+  const batch = {
+    sandboxId,
+    ...(command === undefined ? {} : { command }),
+    ...(turnId === undefined ? {} : { turnId }),
+    ...(signal === undefined ? {} : { signal }),
+  };
   const giveBack = (verdict: Verdict | undefined) => {
     // A command without a turn, or proven read-only, holds no slot: giving back would take another's.
     if (turnId === undefined || verdict?.reason === 'read_only') return;
     try {
-      guard.release({ sandboxId, turnId });
+      // The very object that the guard was asked with tells it which batch this was.
+      guard.release(batch as typeof batch & { turnId: string });
     } catch (error) {
       warn('guard.release failed; the turn may go on counting as checkpointed', error);
     }
   };
-  const asked = (async () =>
-    await guard.beforeBatch({
-      sandboxId,
-      ...(command === undefined ? {} : { command }),
-      ...(turnId === undefined ? {} : { turnId }),
-      ...(signal === undefined ? {} : { signal }),
-    }))();
+  const asked = (async () => await guard.beforeBatch(batch))();
   const verdict = await untilAborted(signal, asked);
   if (verdict !== 'aborted') return { verdict, giveBack: () => giveBack(verdict) };
   // One that refused after all has no slot to give back, and whoever asked has gone.

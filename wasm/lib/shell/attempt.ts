@@ -1,8 +1,8 @@
-import { type Asked, ask, type Driver, noteAttempt, type Result } from './driver.js';
+import { Deletions } from './deletions.js';
+import { type Asked, ask, type Driver, type DriverRequest, noteAttempt, type Result } from './driver.js';
 import type { Start } from './gate.js';
 import type { Host } from './host.js';
 import type { SafeLog } from './log.js';
-import { has, quiet } from './settle.js';
 
 /** An attempt to make a checkpoint. */
 export interface Attempt {
@@ -23,27 +23,47 @@ interface Running {
   asked?: Asked;
 }
 
+/** A driver that there was, and the last attempt that was its own. */
+interface Former {
+  driver: Driver | undefined;
+  last: number;
+}
+
+/** So many drivers that there were can still be asked to delete something. */
+const MOST_FORMER = 16;
+
 /** Runs a driver's attempts, each under a signal of its own. */
 export class Attempts {
   readonly #host: Host;
-  readonly #driver: Driver;
-  readonly #log: SafeLog;
+  #driver: Driver | undefined;
+  readonly #former: Former[] = [];
   readonly #settled: (attempt: Attempt, result: Result) => void;
   readonly #running = new Map<number, Running>();
-  /** The ids that the driver is deleting now, each with how often. */
-  readonly #deleting = new Map<string, number>();
-  /** For each attempt, the ids that were being deleted while it was under way: whether it made one of them before or after, nobody knows. */
-  readonly #doomed = new Map<Attempt, Set<string>>();
+  readonly #deletions: Deletions;
+  /** The number of the last attempt. */
+  #last = 0;
   /** Drivers are being asked for what they are certain of. */
   #asking = false;
   /** One at a time on each sandbox (G4). */
   readonly #bySandbox = new Map<string, Attempt>();
 
-  constructor(host: Host, driver: Driver, log: SafeLog, settled: (attempt: Attempt, result: Result) => void) {
+  constructor(
+    host: Host,
+    driver: Driver | undefined,
+    log: SafeLog,
+    settled: (attempt: Attempt, result: Result) => void,
+  ) {
     this.#host = host;
     this.#driver = driver;
-    this.#log = log;
+    this.#deletions = new Deletions(log);
     this.#settled = settled;
+  }
+
+  /** Another driver makes the attempts from now on. */
+  use(driver: Driver | undefined): void {
+    this.#former.push({ driver: this.#driver, last: this.#last });
+    if (this.#former.length > MOST_FORMER) this.#former.shift();
+    this.#driver = driver;
   }
 
   /** The attempt under way on a sandbox, or the one whose end is being told. */
@@ -61,22 +81,27 @@ export class Attempts {
     const attempt: Attempt = { number, sandboxId, turnId, reported: false };
     this.#bySandbox.set(sandboxId, attempt);
     const { signal } = controller;
-    this.#doomed.set(attempt, new Set(this.#deleting.keys()));
+    const since = this.#deletions.now();
+    this.#last = number;
     noteAttempt(signal, Object.freeze({ turnId, late, limitMs }));
     let told: Result | undefined;
     const settle = (result: Result) => {
-      if (told !== undefined) return this.#again(told, result);
+      if (told !== undefined) return this.#again(number, told, result);
       told = result;
-      const doomed = this.#doomed.get(attempt);
-      this.#doomed.delete(attempt);
       // What comes too late counts for nothing anyway.
-      this.#settled(attempt, this.#running.delete(number) ? this.#surely(result, doomed) : result);
+      this.#settled(attempt, this.#running.delete(number) ? this.#surely(number, result, since) : result);
       this.#leave(attempt);
     };
     const running: Running = { attempt, controller, settle };
     this.#running.set(number, running);
-    running.asked = ask(this.#driver, { sandboxId, comment, signal });
+    running.asked = this.#ask({ sandboxId, comment, signal });
     void running.asked.result.then(settle);
+  }
+
+  #ask(request: DriverRequest): Asked {
+    if (this.#driver !== undefined) return ask(this.#driver, request);
+    const error = new Error('the driver was taken away while batches waited for its checkpoint');
+    return { result: Promise.resolve({ error }), early: () => undefined };
   }
 
   /** Settles what the driver is certain of, before a limit ends it. */
@@ -95,9 +120,11 @@ export class Attempts {
   }
 
   /** What a promise says after it was certain of something. Another checkpoint than that one counts for nothing (G10). */
-  #again(told: Result, result: Result): void {
+  #again(number: number, told: Result, result: Result): void {
     if (!('partial' in result) || result.checkpointId === undefined) return;
-    if (!('partial' in told) || told.checkpointId !== result.checkpointId) this.deleteLate(result.checkpointId);
+    if (!('partial' in told) || told.checkpointId !== result.checkpointId) {
+      this.deleteLate(number, result.checkpointId);
+    }
   }
 
   /** Nobody waits for it any more. */
@@ -105,7 +132,6 @@ export class Attempts {
     const running = this.#running.get(number);
     if (running === undefined) return;
     this.#running.delete(number);
-    this.#doomed.delete(running.attempt);
     this.#leave(running.attempt);
     // Whatever had to be said of it has been said: that it now ends is no failure.
     running.attempt.reported = true;
@@ -116,37 +142,17 @@ export class Attempts {
     for (const number of [...this.#running.keys()]) this.abort(number);
   }
 
-  /** A checkpoint that came when nobody waited for it any more (G10). */
-  deleteLate(checkpointId: string): void {
-    const driver = this.#driver;
-    if (!has(driver, 'deleteCheckpoint')) {
-      this.#log.say('info', { checkpointId }, 'a checkpoint came too late; it counts for nothing and stays');
-      return;
-    }
-    this.#log.say('info', { checkpointId }, 'a checkpoint came too late; it counts for nothing and is deleted');
-    this.#deleting.set(checkpointId, (this.#deleting.get(checkpointId) ?? 0) + 1);
-    for (const ids of this.#doomed.values()) ids.add(checkpointId);
-    const ended = () => {
-      const left = (this.#deleting.get(checkpointId) ?? 1) - 1;
-      if (left > 0) this.#deleting.set(checkpointId, left);
-      else this.#deleting.delete(checkpointId);
-    };
-    const failed = (error: unknown) => {
-      ended();
-      this.#log.say('warn', { checkpointId, err: error }, 'a checkpoint that came too late could not be deleted');
-    };
-    try {
-      quiet(driver.deleteCheckpoint(checkpointId), failed, ended);
-    } catch (error) {
-      failed(error);
-    }
+  /** A checkpoint of an attempt that came when nobody waited for it any more (G10): its own driver is asked. */
+  deleteLate(number: number, checkpointId: string): void {
+    const former = this.#former.find(({ last }) => number <= last);
+    this.#deletions.ask(former === undefined ? this.#driver : former.driver, checkpointId);
   }
 
   /** A checkpoint counts only if the driver cannot have been deleting that very one (G10). */
-  #surely(result: Result, doomed: Set<string> | undefined): Result {
+  #surely(number: number, result: Result, since: number): Result {
     if (!('partial' in result) || result.checkpointId === undefined) return result;
-    if (!doomed?.has(result.checkpointId)) return result;
-    this.deleteLate(result.checkpointId);
+    if (!this.#deletions.mayHaveHit(result.checkpointId, since)) return result;
+    this.deleteLate(number, result.checkpointId);
     return {
       error: new Error(
         `the driver answered with the id of a checkpoint that it was asked to delete meanwhile: give each checkpoint an id of its own`,

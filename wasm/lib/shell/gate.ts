@@ -16,7 +16,8 @@ export type Input =
   | { type: 'failed'; attempt: number }
   | { type: 'paused'; attempt: number }
   | { type: 'cancelled'; batch: number }
-  | { type: 'released'; sandboxId: string; turnId: string }
+  | { type: 'released'; sandboxId: string; turnId: string; batch?: number }
+  | { type: 'uncovered'; sandboxId?: string }
   | { type: 'forgotten'; sandboxId: string }
   | { type: 'deleted'; sandboxId: string; checkpointId: string; turnId: string }
   | { type: 'options'; timeoutMs: number; prefix: string }

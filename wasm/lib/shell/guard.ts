@@ -1,39 +1,23 @@
+import { Alarm } from './alarm.js';
 import { type Attempt, Attempts } from './attempt.js';
 import { type Batch, checkedBatch, hasFired, idsOf, isText } from './batch.js';
 import { Elapsed, SYSTEM_CLOCK } from './clock.js';
 import { Covered } from './covered.js';
-import type { Result } from './driver.js';
+import type { Driver, Result } from './driver.js';
 import { isInvalidArgument, required } from './error.js';
-import type { Gate, GateVerdict, Input, Output, Start, Timeout } from './gate.js';
+import type { Gate, GateVerdict, Input, Output, Start } from './gate.js';
 import type { Host } from './host.js';
 import { Once, SafeLog } from './log.js';
 import { Made } from './made.js';
-import { checkPrefix, openGate } from './opening.js';
+import { Numbers } from './numbers.js';
+import { checkPrefix, DEFAULT_PREFIX, namingPrefix, openGate } from './opening.js';
 import type { CheckedOptions } from './options.js';
 import { Probes } from './probes.js';
 import { Reports } from './report.js';
 import { Restores } from './restores.js';
+import type { Guard } from './surface.js';
 import { needsCheckpoint, unprotected, type Verdict, verdictOf } from './verdict.js';
 import { type Waiter, Waiting } from './waiting.js';
-
-/** Makes at most one checkpoint a turn, before its first batch; shared, bounded, never in the way (G1–G10). */
-export interface Guard {
-  /**
-   * To be awaited directly before a batch runs, after every check that could refuse it. Registers in the same tick. Never
-   * throws and never rejects, whatever the batch, the driver and the logger do, save with `onFailure: 'block'`: then it
-   * rejects with `CHECKPOINT_REQUIRED`, has `details.verdict`, and the batch must not run.
-   */
-  beforeBatch(batch: Batch): Promise<Verdict>;
-  /**
-   * A batch that `beforeBatch` let through did not run after all: the turn's slot is given back, so that the next batch
-   * gets a checkpoint of the state right before it (G8). Once for each such batch. Never throws.
-   */
-  release(batch: { sandboxId: string; turnId: string }): void;
-  /** The sandbox was restored: what is remembered of it no longer holds (G8). Never throws. */
-  forget(sandboxId: string): void;
-}
-
-const DEFAULT_PREFIX = 'turnback';
 
 /** The number of no batch: those of batches begin with 1. */
 const NOBODY = 0;
@@ -44,30 +28,29 @@ const ON = { flagEnabled: true, paused: false, hasDriver: true } as const;
 /** Joins the gate, which decides, with a driver, a clock and those who wait. */
 export class ShellGuard implements Guard {
   readonly #host: Host;
-  readonly #gate: Gate | undefined;
+  #gate: Gate | undefined;
   #options: CheckedOptions;
   readonly #log: SafeLog;
   readonly #probes: Probes;
-  readonly #restores = new Restores(() => this.#attempts?.sandboxes() ?? []);
+  readonly #restores = new Restores(() => this.#attempts.sandboxes());
   readonly #made = new Made();
   readonly #time: Elapsed;
+  readonly #alarm: Alarm;
   readonly #waiting = new Waiting();
-  readonly #attempts: Attempts | undefined;
+  readonly #numbers = new Numbers();
+  readonly #attempts: Attempts;
   readonly #reports: Reports;
-  readonly #covered: Covered | undefined;
+  #covered: Covered | undefined;
   readonly #outputs: Output[] = [];
   #performing = false;
-  /** The gate's next deadline. */
-  #due = Number.POSITIVE_INFINITY;
-  #alarm: { at: number; cancel: () => void } | undefined;
 
+  /** Without a driver, and no other to come, there is nothing to remember, and no gate. */
   constructor(host: Host, options: CheckedOptions) {
     const { driver, timeoutMs, clock = SYSTEM_CLOCK } = options;
     this.#host = host;
-    if (driver === undefined) checkPrefix(host, options);
-    this.#gate = driver === undefined ? undefined : openGate(host, options);
-    this.#covered = this.#gate === undefined ? undefined : new Covered(this.#gate);
     this.#options = options;
+    if (driver === undefined) checkPrefix(host, options);
+    else this.#open();
     this.#log = new SafeLog(options.logger);
     this.#probes = new Probes(host, options, this.#log, this.#restores);
     const warned = new Once();
@@ -75,32 +58,66 @@ export class ShellGuard implements Guard {
       if (warned.first('clock'))
         this.#log.say('warn', { err: error }, 'the clock of a guard failed; it goes on without it');
     });
+    this.#alarm = new Alarm(this.#time, (now) => this.#handle(() => this.#feed({ type: 'tick' }, now)));
     this.#reports = new Reports(this.#log, timeoutMs);
-    if (driver !== undefined) {
-      this.#attempts = new Attempts(host, driver, this.#log, (attempt, result) => this.#settled(attempt, result));
-    }
+    this.#attempts = new Attempts(host, driver, this.#log, (attempt, result) => this.#settled(attempt, result));
   }
 
-  /** The options are others from now on; the driver is the same. Throws `INVALID_ARGUMENT`, and nothing changed then. */
+  #open(): void {
+    this.#gate = openGate(this.#host, this.#options);
+    this.#covered = new Covered(this.#gate);
+  }
+
+  /** The options are others from now on. Throws `INVALID_ARGUMENT`, and nothing changed then. */
   configure(options: CheckedOptions): void {
-    const { timeoutMs, prefix = DEFAULT_PREFIX, clock = SYSTEM_CLOCK, logger } = options;
-    const { timeoutMs: before, prefix: known = DEFAULT_PREFIX } = this.#options;
+    const { driver, timeoutMs, prefix = DEFAULT_PREFIX, clock = SYSTEM_CLOCK, logger } = options;
+    const { driver: formerly, timeoutMs: before, prefix: known = DEFAULT_PREFIX } = this.#options;
     if (timeoutMs !== before || prefix !== known) {
-      try {
+      namingPrefix(this.#host, () => {
         if (this.#gate === undefined) checkPrefix(this.#host, options);
         this.#feed({ type: 'options', timeoutMs, prefix });
-      } catch (error) {
-        if (!isInvalidArgument(error)) throw error;
-        throw this.#host.error('INVALID_ARGUMENT', (error as Error).message, {
-          details: { argument: 'options.prefix' },
-        });
-      }
+      });
     }
     this.#options = options;
     this.#reports.timeoutMs = timeoutMs;
     this.#log.use(logger);
     this.#probes.use(options);
     this.#time.use(clock);
+    if (driver !== formerly || (driver !== undefined && this.#gate === undefined)) this.#useDriver(driver);
+  }
+
+  /** No checkpoint of the driver that there was counts any more. What ran has run all the same. */
+  #useDriver(driver: Driver | undefined): void {
+    this.#attempts.use(driver);
+    this.#restores.reset();
+    if (this.#gate === undefined) this.#open();
+    else this.#handle(() => this.#feed({ type: 'uncovered' }));
+  }
+
+  /** Without a driver: what runs is remembered from now on, for one that may come. Never throws. */
+  remember(): void {
+    try {
+      if (this.#gate === undefined) this.#open();
+    } catch {
+      // There is nothing that a driver could be used with either: that is said when there is one.
+    }
+  }
+
+  /**
+   * A batch runs without having been asked for, or without an answer: a checkpoint of its turn is a late one from now on, as far as
+   * can be read which turn that is. Never throws.
+   */
+  ran(batch: unknown): void {
+    if (this.#gate === undefined || typeof batch !== 'object' || batch === null) return;
+    try {
+      const { sandboxId, turnId } = idsOf(this.#host, batch);
+      if (!isText(sandboxId) || !isText(turnId)) return;
+      this.#noticeRestores(sandboxId, this.#time.now());
+      this.#feed({ type: 'batch', batch: NOBODY, sandboxId, turnId, ...ON, hasDriver: false });
+    } catch {
+      // Whatever is wrong with the batch, or the guard, was said when it was refused.
+    }
+    this.#handle(() => {});
   }
 
   beforeBatch(batch: Batch): Promise<Verdict> {
@@ -109,16 +126,16 @@ export class ShellGuard implements Guard {
       // Also with the flag off: such a batch leaves no trace on its turn, whatever else is said of it (G14).
       const readOnly = this.#probes.readOnly(batch);
       const passed = enabled && !readOnly ? this.#pass(batch) : undefined;
-      return passed ?? this.#ask(checkedBatch(this.#host, batch), enabled, readOnly);
+      return passed ?? this.#ask(batch, checkedBatch(this.#host, batch), enabled, readOnly);
     } catch (error) {
-      return this.#refused(error);
+      return this.#refused(batch, error);
     }
   }
 
   release(batch: { sandboxId: string; turnId: string }): void {
     this.#tell('release', () => {
       const { sandboxId, turnId = '' } = checkedBatch(this.#host, batch);
-      this.#release(sandboxId, turnId);
+      this.#release(sandboxId, turnId, this.#numbers.of(batch));
     });
   }
 
@@ -127,10 +144,10 @@ export class ShellGuard implements Guard {
   }
 
   /** A batch of the turn did not run. When none has, nobody counts on its checkpoint, and its deletion says nothing. */
-  #release(sandboxId: string, turnId: string): void {
+  #release(sandboxId: string, turnId: string, batch: number | undefined): void {
     this.#restores.used(sandboxId);
     const known = this.#made.get(sandboxId, turnId) !== undefined && this.#isCovered(sandboxId, turnId);
-    this.#feed({ type: 'released', sandboxId, turnId });
+    this.#feed({ type: 'released', sandboxId, turnId, ...(batch === undefined ? {} : { batch }) });
     if (known && !this.#isCovered(sandboxId, turnId)) this.#made.delete(sandboxId, turnId);
   }
 
@@ -156,14 +173,18 @@ export class ShellGuard implements Guard {
     if (covered === undefined || this.#performing || typeof batch !== 'object' || batch === null) return undefined;
     const { sandboxId, turnId } = idsOf(this.#host, batch);
     if (typeof sandboxId !== 'string' || typeof turnId !== 'string') return undefined;
-    const expected = covered.expects(sandboxId, turnId);
-    if (!expected && !(isText(sandboxId) && isText(turnId))) return undefined;
+    if (covered.find(sandboxId, turnId) === undefined && !(isText(sandboxId) && isText(turnId))) return undefined;
     const now = this.#time.now();
     this.#noticeRestores(sandboxId, now);
-    const verdict = (expected ? covered.again(now) : undefined) ?? covered.ask(sandboxId, turnId, now);
-    const { checkpointId } = covered;
-    if (checkpointId === undefined || !this.#probes.deleted(checkpointId)) return verdict;
-    this.#gone(sandboxId, turnId, checkpointId);
+    // Only now: by a restore nothing is covered any more.
+    const found = covered.find(sandboxId, turnId);
+    const run = found !== undefined && covered.again(found, now) ? found : covered.ask(sandboxId, turnId, now);
+    if (run === undefined) return undefined;
+    if (run.checkpointId === undefined || !this.#probes.deleted(run.checkpointId)) {
+      this.#numbers.covered(batch);
+      return run.verdict;
+    }
+    this.#gone(sandboxId, turnId, run.checkpointId);
     return undefined;
   }
 
@@ -183,7 +204,7 @@ export class ShellGuard implements Guard {
     );
   }
 
-  #ask({ sandboxId, turnId, signal }: Batch, flagEnabled: boolean, readOnly: boolean): Promise<Verdict> {
+  #ask(given: Batch, { sandboxId, turnId, signal }: Batch, flagEnabled: boolean, readOnly: boolean): Promise<Verdict> {
     if (this.#gate === undefined) {
       return Promise.resolve(unprotected('skipped', flagEnabled ? 'no_driver' : 'flag_off'));
     }
@@ -197,12 +218,15 @@ export class ShellGuard implements Guard {
     // Nobody is asked for the sake of a batch that needs nothing.
     const paused = flagEnabled && !readOnly && this.#probes.paused();
     const { block } = this.#options;
-    const { number: batch, verdict } = this.#waiting.add({ sandboxId, turnId, block }, signal, (given) => {
-      this.#handle(() => this.#feed({ type: 'cancelled', batch: given }));
+    const asked = { given, sandboxId, turnId, block };
+    const { number: batch, verdict } = this.#waiting.add(asked, signal, (number) => {
+      this.#handle(() => this.#feed({ type: 'cancelled', batch: number }));
     });
+    this.#numbers.add(given, batch);
+    const hasDriver = this.#options.driver !== undefined;
     try {
       const turn = turnId === undefined ? {} : { turnId };
-      this.#feed({ type: 'batch', batch, sandboxId, ...turn, flagEnabled, paused, hasDriver: true, readOnly });
+      this.#feed({ type: 'batch', batch, sandboxId, ...turn, flagEnabled, paused, hasDriver, readOnly });
     } catch (error) {
       this.#waiting.take(batch);
       throw error;
@@ -215,10 +239,12 @@ export class ShellGuard implements Guard {
   }
 
   /** No batch, or a guard that broke: said once, and in nobody's way. */
-  #refused(error: unknown): Promise<Verdict> {
+  #refused(batch: unknown, error: unknown): Promise<Verdict> {
     const verdict = unprotected('failed', isInvalidArgument(error) ? 'invalid_batch' : 'guard_failed');
     this.#reports.refused(verdict, error);
-    return this.#options.block ? Promise.reject(required(this.#host, verdict, error)) : Promise.resolve(verdict);
+    if (this.#options.block) return Promise.reject(required(this.#host, verdict, error));
+    this.ran(batch);
+    return Promise.resolve(verdict);
   }
 
   #tell(method: string, change: () => void): void {
@@ -237,8 +263,8 @@ export class ShellGuard implements Guard {
     this.#handle(() => {
       this.#noticeRestores(attempt.sandboxId, this.#time.now());
       if ('error' in result) this.#feed({ type: 'failed', attempt: attempt.number });
-      else if ('paused' in result) this.#feed({ type: 'paused', attempt: attempt.number }, this.#inTime());
-      else this.#feed({ type: 'created', attempt: attempt.number, ...result }, this.#inTime());
+      else if ('paused' in result) this.#feed({ type: 'paused', attempt: attempt.number }, this.#alarm.inTime());
+      else this.#feed({ type: 'created', attempt: attempt.number, ...result }, this.#alarm.inTime());
     });
   }
 
@@ -249,7 +275,10 @@ export class ShellGuard implements Guard {
   }
 
   #noticeRestores(sandboxId: string, now: number): void {
-    if (this.#gate !== undefined && this.#probes.restored(sandboxId, now)) this.#forget(sandboxId);
+    if (this.#gate === undefined) return;
+    const restored = this.#probes.restored(sandboxId, now);
+    if (restored === 'yes') this.#forget(sandboxId);
+    else if (restored === 'perhaps') this.#feed({ type: 'uncovered', sandboxId });
   }
 
   /** An event whose failure nobody could be told of. A gate that breaks must leave nobody waiting. */
@@ -264,7 +293,7 @@ export class ShellGuard implements Guard {
 
   #feed(input: Input, now = this.#time.now()): void {
     // A limit is over. What is certain by now was made before it, though its promise tells it later.
-    if (now >= this.#due) this.#attempts?.settleEarly();
+    if (now >= this.#alarm.due) this.#attempts.settleEarly();
     this.#covered?.tell();
     const answer = this.#gate?.handle(JSON.stringify(input), now) ?? '[]';
     for (const output of JSON.parse(answer) as Output[]) this.#outputs.push(output);
@@ -293,18 +322,15 @@ export class ShellGuard implements Guard {
         this.#answer(output);
         break;
       case 'abort':
-        this.#attempts?.abort(output.attempt);
+        this.#attempts.abort(output.attempt);
         break;
       case 'delete_late':
-        this.#attempts?.deleteLate(output.checkpointId);
+        this.#attempts.deleteLate(output.attempt, output.checkpointId);
         break;
       case 'timeout':
-        this.#expect(output.at);
-        this.#wakeAt(output);
-        break;
       case 'idle':
-        this.#expect(Number.POSITIVE_INFINITY);
-        this.#sleep();
+        this.#alarm.expect(output);
+        if (this.#covered !== undefined) this.#covered.due = this.#alarm.due;
         break;
     }
   }
@@ -312,17 +338,7 @@ export class ShellGuard implements Guard {
   #start(start: Start): void {
     const gone = this.#outputs.some((output) => output.type === 'abort' && output.attempt === start.attempt);
     if (gone) this.#feed({ type: 'failed', attempt: start.attempt });
-    else this.#attempts?.start(start, start.deadline - this.#time.now());
-  }
-
-  /** Now; or, when a limit is over and nobody has been told yet, right before it: what is there by then counts. */
-  #inTime(): number {
-    return Math.min(this.#time.now(), this.#due - 1);
-  }
-
-  #expect(at: number): void {
-    this.#due = at;
-    if (this.#covered !== undefined) this.#covered.due = at;
+    else this.#attempts.start(start, start.deadline - this.#time.now());
   }
 
   #answer(given: GateVerdict): void {
@@ -333,11 +349,12 @@ export class ShellGuard implements Guard {
     this.#waiting.take(given.batch);
     const verdict = verdictOf(answer);
     const { sandboxId, turnId } = waiter;
+    if (verdict.reason === 'same_turn') this.#numbers.covered(waiter.given);
     this.#restores.used(sandboxId);
     if (verdict.outcome === 'created' && turnId !== undefined && verdict.checkpointId !== undefined) {
       this.#made.add(sandboxId, turnId, verdict.checkpointId);
     }
-    const attempt = this.#attempts?.ofSandbox(sandboxId);
+    const attempt = this.#attempts.ofSandbox(sandboxId);
     this.#reports.verdict(verdict, waiter, attempt);
     if (!waiter.block || !needsCheckpoint(verdict)) {
       waiter.resolve(verdict);
@@ -345,7 +362,7 @@ export class ShellGuard implements Guard {
     }
     waiter.reject(required(this.#host, verdict, verdict.reason === 'driver_failed' ? attempt?.error : undefined));
     // It does not run: the next batch of the turn is no later for it (F29).
-    if (turnId !== undefined) this.release({ sandboxId, turnId });
+    if (turnId !== undefined) this.#tell('release', () => this.#release(sandboxId, turnId, given.batch));
   }
 
   /** The gate's answer, if the checkpoint is there that it counts on; none when the batch asks anew. */
@@ -365,29 +382,11 @@ export class ShellGuard implements Guard {
     return undefined;
   }
 
-  #wakeAt({ at, reason }: Timeout): void {
-    // Nobody waits for a sweep: it is done at the next batch, and no timer is left behind for a day.
-    const idle = reason === 'sweep';
-    if (!idle && this.#alarm?.at === at) return;
-    this.#sleep();
-    if (idle) return;
-    const wake = () => {
-      this.#alarm = undefined;
-      this.#handle(() => this.#feed({ type: 'tick' }, this.#time.atLeast(at)));
-    };
-    this.#alarm = { at, cancel: this.#time.schedule(Math.max(0, at - this.#time.now()), wake) };
-  }
-
-  #sleep(): void {
-    this.#alarm?.cancel();
-    this.#alarm = undefined;
-  }
-
   #broke(error: unknown): void {
     this.#log.say('error', { err: error }, 'the guard broke: batches run without checkpoints; report this message');
     this.#outputs.length = 0;
-    this.#sleep();
-    this.#attempts?.abortAll();
+    this.#alarm.off();
+    this.#attempts.abortAll();
     const verdict = unprotected('failed', 'guard_failed');
     for (const waiter of this.#waiting.takeAll()) {
       if (waiter.block) waiter.reject(required(this.#host, verdict, error));

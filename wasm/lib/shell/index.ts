@@ -6,10 +6,11 @@ import type { Batch } from './batch.js';
 import { coalesceCheckpointAttempt } from './coalesce.js';
 import { type CheckedAnswer, checkedAnswer } from './driver.js';
 import { type Environment, isCheckpointBeforeAgentBatchEnabled } from './flag.js';
-import { type Guard, ShellGuard } from './guard.js';
+import { ShellGuard } from './guard.js';
 import type { Host } from './host.js';
 import { MaybeGuards } from './maybe.js';
 import { checkedOptions, type GuardOptions } from './options.js';
+import type { Guard } from './surface.js';
 import { turnIdOf } from './turn.js';
 import type { Verdict } from './verdict.js';
 
@@ -18,10 +19,10 @@ export type { GuardClock } from './clock.js';
 export type { AttemptFacts, CheckedAnswer, Driver, DriverAnswer, DriverRequest } from './driver.js';
 export type { Environment } from './flag.js';
 export type { Gate, GateReason, GateSettings, GateVerdict, Input, Outcome, Output, Start, Timeout } from './gate.js';
-export type { Guard } from './guard.js';
 export type { FlagAnswer, Host, ShellErrorCode } from './host.js';
 export type { Logger } from './log.js';
 export { CHECKPOINT_TIMEOUT_MS, type GuardOptions } from './options.js';
+export type { Guard } from './surface.js';
 export type { Reason, Verdict } from './verdict.js';
 
 /** What a package makes of the shell. */

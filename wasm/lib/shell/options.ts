@@ -68,6 +68,9 @@ const isObject = (value: unknown) => typeof value === 'object' && value !== null
 const has = (value: unknown, ...methods: string[]) =>
   isObject(value) && methods.every((method) => hasOne(value, method));
 
+/** Whether something can be logged to. */
+export const isLogger = (value: unknown): value is Logger => has(value, ...LEVELS);
+
 /**
  * The options, or `INVALID_ARGUMENT`; also where an option cannot even be read.
  */
@@ -123,7 +126,7 @@ function checked(host: Host, given: unknown, lenient: boolean): CheckedOptions {
     );
   }
   if (prefix !== undefined && typeof prefix !== 'string') refuse('prefix', 'is no string');
-  if (logger !== undefined && !has(logger, ...LEVELS)) {
+  if (logger !== undefined && !isLogger(logger)) {
     refuse('logger', `is no logger: pass an object with the methods ${LEVELS.join(', ')}`);
   }
   if (clock !== undefined && !has(clock, 'now', 'schedule')) {

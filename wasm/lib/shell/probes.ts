@@ -4,7 +4,7 @@ import type { Host } from './host.js';
 import { Once, type SafeLog } from './log.js';
 import type { CheckedOptions } from './options.js';
 import { isProven, type Proof } from './read-only.js';
-import type { Restores } from './restores.js';
+import type { Restored, Restores } from './restores.js';
 import { has, quiet } from './settle.js';
 
 /**
@@ -15,7 +15,7 @@ import { has, quiet } from './settle.js';
 export class Probes {
   #enabled: (() => boolean) | undefined;
   #proof: Proof | undefined;
-  readonly #driver: Driver | undefined;
+  #driver: Driver | undefined;
   readonly #flag: Flag;
   readonly #log: SafeLog;
   readonly #warned = new Once();
@@ -36,10 +36,11 @@ export class Probes {
     });
   }
 
-  /** Another `enabled` and another proof, from now on. */
-  use({ enabled, proof }: CheckedOptions): void {
+  /** Another `enabled`, another proof and another driver, from now on. */
+  use({ enabled, proof, driver }: CheckedOptions): void {
     this.#enabled = enabled;
     this.#proof = proof;
+    this.#driver = driver;
   }
 
   /** Whether checkpoints are made (G3), read now. */
@@ -70,13 +71,13 @@ export class Probes {
     return this.#ask('driver.isDeleted', () => (driver as Driver).isDeleted?.(checkpointId)) ?? false;
   }
 
-  /** Whether the sandbox was restored since the last look (G8). The first look counts as one. */
-  restored(sandboxId: string, nowMs: number): boolean {
+  /** Whether the sandbox was restored since the last look (G8). */
+  restored(sandboxId: string, nowMs: number): Restored {
     const driver = this.#driver;
-    if (!has(driver, 'restores')) return false;
+    if (!has(driver, 'restores')) return 'no';
     const now = this.#number('driver.restores', () => (driver as Driver).restores?.(sandboxId));
     // One that cannot say is no restore: an attempt under way would be made worthless.
-    return now !== undefined && this.#restores.changed(sandboxId, now, nowMs);
+    return this.#restores.look(sandboxId, now, nowMs);
   }
 
   #ask(what: string, question: () => unknown): boolean | undefined {

@@ -1,16 +1,25 @@
 /** The gate forgets a sandbox that nobody used for so long, in milliseconds (G8). */
 const KEPT_UNUSED_MS = 24 * 60 * 60 * 1000;
 
+/** What a look at a sandbox's number says: it was not restored since the last look, it was, or nobody knows. */
+export type Restored = 'no' | 'yes' | 'perhaps';
+
 /**
  * How often each sandbox was restored, by the driver's count. Kept for as long as the gate may remember the sandbox or a batch
  * waits there: a number that was lost would look like a restore, and each restore costs a checkpoint.
+ *
+ * Most sandboxes have the number that the first one had. They are not kept one by one, which would cost more than the gate does (W8).
  */
 export class Restores {
   readonly #busy: () => Iterable<string>;
-  /** The sandboxes used since {@link #sinceMs}. */
-  #young = new Map<string, number>();
+  /** The number of every sandbox that is not kept: of each that was looked at. */
+  #common: number | undefined;
+  /** There may be sandboxes that were used and never looked at. */
+  #unseen = false;
+  /** The sandboxes used since {@link #sinceMs}. No number: the last look gave none. */
+  #young = new Map<string, number | undefined>();
   /** Those that were used before, and not since. */
-  #old = new Map<string, number>();
+  #old = new Map<string, number | undefined>();
   #sinceMs: number | undefined;
 
   /** `busy` tells in which sandboxes attempts are under way. */
@@ -18,28 +27,43 @@ export class Restores {
     this.#busy = busy;
   }
 
-  /** How many are remembered. */
+  /** How many are kept. */
   get size(): number {
     return this.#young.size + this.#old.size;
   }
 
-  /** Whether the number is another than at the last look. The first look counts as one. */
-  changed(sandboxId: string, number: number, nowMs: number): boolean {
+  /** Another driver counts from now on, in sandboxes that are known already. */
+  reset(): void {
+    [this.#common, this.#unseen] = [undefined, true];
+    this.#young.clear();
+    this.#old.clear();
+  }
+
+  /** Looks at a sandbox's number. None: the driver could not say. */
+  look(sandboxId: string, number: number | undefined, nowMs: number): Restored {
     this.#forgetUnused(nowMs);
     this.used(sandboxId);
-    const before = this.#young.get(sandboxId);
-    if (before !== undefined && Object.is(before, number)) return false;
-    this.#young.set(sandboxId, number);
-    return true;
+    if (number === undefined) {
+      this.#young.set(sandboxId, number);
+      return 'no';
+    }
+    const kept = this.#young.has(sandboxId);
+    const before = kept ? this.#young.get(sandboxId) : this.#common;
+    if (Object.is(before, number)) return 'no';
+    if (this.#unseen) this.#young.set(sandboxId, number);
+    else {
+      this.#common ??= number;
+      if (Object.is(this.#common, number)) this.#young.delete(sandboxId);
+      else this.#young.set(sandboxId, number);
+    }
+    return before === undefined ? 'perhaps' : 'yes';
   }
 
   /** The sandbox is in use as of now. */
   used(sandboxId: string): void {
-    if (this.#old.size === 0) return;
-    const number = this.#old.get(sandboxId);
-    if (number === undefined) return;
+    if (this.#old.size === 0 || !this.#old.has(sandboxId)) return;
+    this.#young.set(sandboxId, this.#old.get(sandboxId));
     this.#old.delete(sandboxId);
-    this.#young.set(sandboxId, number);
   }
 
   /** Those that have been old for 24 hours go; whoever is young grows old. */

@@ -3,6 +3,8 @@ import type { Verdict } from './verdict.js';
 
 /** A batch that waits for its verdict. */
 export interface Waiter {
+  /** What was asked with. */
+  readonly given: object;
   readonly sandboxId: string;
   readonly turnId: string | undefined;
   /** Whether it must not run without a checkpoint. */
@@ -19,7 +21,7 @@ export class Waiting {
 
   /** Adds a batch. `onAbort` hears of its number if the signal fires while it waits. */
   add(
-    batch: { sandboxId: string; turnId: string | undefined; block: boolean },
+    batch: { given: object; sandboxId: string; turnId: string | undefined; block: boolean },
     signal: AbortSignal | undefined,
     onAbort: (number: number) => void,
   ): { number: number; verdict: Promise<Verdict> } {
