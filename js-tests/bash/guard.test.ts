@@ -249,7 +249,7 @@ describe('F29: a command that did not run after its checkpoint gives the slot ba
     const error = await rejection(runBash({ sandbox: directory, command: 'true', guard, turnId: 't' }));
     expect(error).toMatchObject({ code: 'NOT_FOUND', details: { path: directory } });
     expect((error as Error).message).toMatch(/did not run/);
-    expect(released).toEqual([{ sandboxId: directory, turnId: 't' }]);
+    expect(released).toMatchObject([{ sandboxId: directory, turnId: 't' }]);
     expect(descriptors()).toBe(open);
   });
 

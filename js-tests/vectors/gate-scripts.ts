@@ -68,7 +68,7 @@ export function replayScripts(open: (options: ScriptOptions) => ScriptedGate): v
 
 /** A batch that nothing speaks against a checkpoint for: the short cut's precondition. */
 function isPlain(input: Record<string, unknown>): input is { sandboxId: string; turnId: string; batch: number } {
-  return Object.keys(input).sort().join() === 'batch,sandboxId,turnId,type';
+  return input.type === 'batch' && Object.keys(input).sort().join() === 'batch,sandboxId,turnId,type';
 }
 
 function coveredVerdict(short: string, batch: unknown): Record<string, unknown> {

@@ -186,15 +186,15 @@ impl Ledger {
 
     /// A batch of the turn did not run after all, nobody says which.
     pub(super) fn release(&mut self, sandbox: SandboxKey, turn: TurnKey, outlived: bool, now: Millis) {
-        self.change(sandbox, turn, now, |record| record.release(outlived));
+        self.change(sandbox, turn, now, &|record| record.release(outlived));
     }
 
     /// A batch of the turn did not run after all, one that was let through under its checkpoint or without one.
     pub(super) fn release_known(&mut self, sandbox: SandboxKey, turn: TurnKey, covered: bool, now: Millis) {
-        self.change(sandbox, turn, now, |record| record.release_known(covered));
+        self.change(sandbox, turn, now, &|record| record.release_known(covered));
     }
 
-    fn change(&mut self, sandbox: SandboxKey, turn: TurnKey, now: Millis, how: impl FnOnce(&mut TurnRecord)) {
+    fn change(&mut self, sandbox: SandboxKey, turn: TurnKey, now: Millis, how: &dyn Fn(&mut TurnRecord)) {
         let Some(remembered) = self.sandbox(sandbox, now) else { return };
         let Some(mut record) = remembered.take(turn) else { return };
         how(&mut record);
@@ -282,7 +282,8 @@ impl Ledger {
     /// Frees the memory of the sandboxes that have been unused for 24 hours, and says when to look again.
     pub(super) fn sweep(&mut self, now: Millis) -> Option<Millis> {
         self.sandboxes.retain(|_, remembered| now < remembered.expires());
-        self.passed.keep(|sandbox| self.sandboxes.contains_key(&sandbox));
+        // Whoever comes back is another: no batch from before may be taken for one of its own.
+        self.passed.forget(&|one| !self.sandboxes.contains_key(&one.sandbox));
         self.give_back();
         let next = self.sandboxes.values().map(|remembered| remembered.expires()).min()?;
         Some(next.max(now.saturating_add(BETWEEN_SWEEPS)))

@@ -1,13 +1,11 @@
-use std::collections::VecDeque;
-
 use super::digest::{SandboxKey, TurnKey};
 use super::ids::BatchId;
 
 /// A batch that was let through and counted.
 #[derive(Clone, Copy, Debug)]
-struct One {
+pub(super) struct One {
     batch: BatchId,
-    sandbox: SandboxKey,
+    pub(super) sandbox: SandboxKey,
     turn: TurnKey,
     /// Under its turn's checkpoint, or without one.
     covered: bool,
@@ -18,16 +16,16 @@ struct One {
 ///
 /// A batch that is not here has been forgotten with its turn, or there were too many since: its release changes nothing.
 #[derive(Debug, Default)]
-pub(super) struct Passed(VecDeque<One>);
+pub(super) struct Passed(Vec<One>);
 
 impl Passed {
     const MOST: usize = 1024;
 
     pub(super) fn insert(&mut self, batch: BatchId, sandbox: SandboxKey, turn: TurnKey, covered: bool) {
         if self.0.len() >= Self::MOST {
-            self.0.pop_front();
+            self.0.remove(0);
         }
-        self.0.push_back(One { batch, sandbox, turn, covered });
+        self.0.push(One { batch, sandbox, turn, covered });
     }
 
     /// Whether the batch was let through under its turn's checkpoint, if that is known; it no longer is.
@@ -35,7 +33,7 @@ impl Passed {
         // The newest of a number: its host may use one again.
         let at =
             self.0.iter().rposition(|one| (one.batch, one.sandbox, one.turn) == (batch, sandbox, turn))?;
-        self.0.remove(at).map(|one| one.covered)
+        Some(self.0.remove(at).covered)
     }
 
     /// The turn's checkpoint is gone: whoever ran under it ran without one.
@@ -47,19 +45,20 @@ impl Passed {
 
     /// The turn's checkpoint was given back.
     pub(super) fn forget_covered(&mut self, sandbox: SandboxKey, turn: TurnKey) {
-        self.0.retain(|one| !one.covered || (one.sandbox, one.turn) != (sandbox, turn));
+        self.forget(&|one| one.covered && (one.sandbox, one.turn) == (sandbox, turn));
     }
 
     pub(super) fn forget_turn(&mut self, sandbox: SandboxKey, turn: TurnKey) {
-        self.0.retain(|one| (one.sandbox, one.turn) != (sandbox, turn));
-    }
-
-    /// Forgets the batches of all other sandboxes.
-    pub(super) fn keep(&mut self, known: impl Fn(SandboxKey) -> bool) {
-        self.0.retain(|one| known(one.sandbox));
+        self.forget(&|one| (one.sandbox, one.turn) == (sandbox, turn));
     }
 
     pub(super) fn forget_sandbox(&mut self, sandbox: SandboxKey) {
-        self.0.retain(|one| one.sandbox != sandbox);
+        self.forget(&|one| one.sandbox == sandbox);
+    }
+
+    /// One copy of the loop for all of them: it is code that browsers download (W11).
+    #[inline(never)]
+    pub(super) fn forget(&mut self, which: &dyn Fn(&One) -> bool) {
+        self.0.retain(|one| !which(one));
     }
 }

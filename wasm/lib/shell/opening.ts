@@ -7,7 +7,7 @@ export const DEFAULT_PREFIX = 'turnback';
 
 /** The gate of a guard that has a driver. Throws `INVALID_ARGUMENT` for a prefix that cannot be one. */
 export function openGate(host: Host, { timeoutMs, prefix }: CheckedOptions): Gate {
-  return host.openGate({ timeoutMs, prefix, digestKey: digestKey() });
+  return namingPrefix(host, () => host.openGate({ timeoutMs, prefix, digestKey: digestKey() }));
 }
 
 /** Without a driver there is no gate that would refuse a prefix. */
@@ -16,9 +16,9 @@ export function checkPrefix(host: Host, { timeoutMs, prefix }: CheckedOptions): 
 }
 
 /** Does what tells the gate of a prefix. What it refuses is said to be the prefix. */
-export function namingPrefix(host: Host, tell: () => void): void {
+export function namingPrefix<T>(host: Host, tell: () => T): T {
   try {
-    tell();
+    return tell();
   } catch (error) {
     if (!isInvalidArgument(error)) throw error;
     throw host.error('INVALID_ARGUMENT', (error as Error).message, { details: { argument: 'options.prefix' } });
