@@ -8,6 +8,11 @@ mod gate;
 mod lifecycle;
 mod policy;
 
+/// A module without threads needs no more, and the standard library's is much of what a page downloads (W11).
+#[cfg(all(target_family = "wasm", not(target_feature = "atomics")))]
+#[global_allocator]
+static ALLOCATOR: talc::wasm::WasmDynamicTalc = talc::wasm::new_wasm_dynamic_allocator();
+
 pub use gate::Gate;
 pub use lifecycle::{allowed_transitions, is_legal_transition};
 pub use policy::{
