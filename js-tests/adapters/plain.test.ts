@@ -104,7 +104,7 @@ describe('guardFunction', () => {
     expect(await rejection(work(controller.signal))).toBe(reason);
     await new Promise(setImmediate);
     expect(ran).toBe(false);
-    expect(released).toEqual([{ sandboxId: 'w', turnId: 't' }]);
+    expect(released).toMatchObject([{ sandboxId: 'w', turnId: 't' }]);
   });
 
   it('F29: whenever the signal fires, a call either ran or gave its slot back', async () => {

@@ -74,7 +74,8 @@ export class Probes {
   /** Whether the sandbox was restored since the last look (G8). */
   restored(sandboxId: string, nowMs: number): Restored {
     const driver = this.#driver;
-    if (!has(driver, 'restores')) return 'no';
+    // Who asks the guard something in place of an answer is about to give one.
+    if (!has(driver, 'restores') || this.#asking.has('driver.restores')) return 'no';
     const now = this.#number('driver.restores', () => (driver as Driver).restores?.(sandboxId));
     // One that cannot say is no restore: an attempt under way would be made worthless.
     return this.#restores.look(sandboxId, now, nowMs);
