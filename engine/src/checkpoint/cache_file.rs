@@ -168,11 +168,33 @@ fn is_worth_compacting(length: u64, clean_length: u64) -> bool {
 /// # Errors
 /// The system's error.
 pub(super) fn forget_base(layout: &Layout, workspace: &str, base: CheckpointId) -> Result<u64> {
-    use std::os::unix::fs::MetadataExt;
-    let directory = layout.workspace(workspace);
     let mut freed = 0;
+    for path in of_base(layout, workspace, base)? {
+        freed += blocks(&path);
+        std::fs::remove_file(&path).map_err(|e| Error::io("forgetting a stat cache", e).at(&path))?;
+    }
+    Ok(freed)
+}
+
+/// The bytes that [`forget_base`] would free.
+///
+/// # Errors
+/// The system's error.
+pub(super) fn bytes_of_base(layout: &Layout, workspace: &str, base: CheckpointId) -> Result<u64> {
+    Ok(of_base(layout, workspace, base)?.iter().map(|path| blocks(path)).sum())
+}
+
+fn blocks(path: &std::path::Path) -> u64 {
+    use std::os::unix::fs::MetadataExt;
+    std::fs::symlink_metadata(path).map_or(0, |m| m.blocks() * 512)
+}
+
+/// The files of the caches that mirror a checkpoint.
+fn of_base(layout: &Layout, workspace: &str, base: CheckpointId) -> Result<Vec<std::path::PathBuf>> {
+    let directory = layout.workspace(workspace);
+    let mut files = Vec::new();
     let entries = match std::fs::read_dir(&directory) {
-        Err(e) if e.kind() == std::io::ErrorKind::NotFound => return Ok(0),
+        Err(e) if e.kind() == std::io::ErrorKind::NotFound => return Ok(files),
         other => other.map_err(|e| Error::io("listing the stat caches of a workspace", e))?,
     };
     for entry in entries {
@@ -182,13 +204,9 @@ pub(super) fn forget_base(layout: &Layout, workspace: &str, base: CheckpointId) 
         let Some((head, _)) = load(&directory, stem).filter(|(head, _)| head.base == base.to_string()) else {
             continue;
         };
-        for name in [&*name, &head.data] {
-            let path = directory.join(name);
-            freed += std::fs::symlink_metadata(&path).map_or(0, |m| m.blocks() * 512);
-            std::fs::remove_file(&path).map_err(|e| Error::io("forgetting a stat cache", e).at(&path))?;
-        }
+        files.extend([&*name, &head.data].map(|name| directory.join(name)));
     }
-    Ok(freed)
+    Ok(files)
 }
 
 /// A copy of the records that count, in a new file.

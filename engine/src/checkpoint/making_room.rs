@@ -66,7 +66,8 @@ impl Inner {
             }
             let Facts { all, .. } = self.facts()?;
             let plan = plan_retention(&all, RetentionRules::Room { max_bytes: target }, protected, now());
-            let marked = collector.mark(plan.order())?;
+            let mut marked = collector.mark(plan.order())?;
+            marked.count_in(|published| self.aside(published))?;
             let least = now_held.saturating_sub(marked.frees().iter().sum());
             if least > target {
                 // Others who are writing give back what they have taken.

@@ -10,7 +10,7 @@ use turnback_core::{
 };
 
 use super::baseline::BASELINE_OF;
-use super::cache_file::forget_base;
+use super::cache_file::{bytes_of_base, forget_base};
 use super::create::now;
 use super::journal_file::{needed, refuse_if_needed};
 use super::manager::{Inner, Manager, STORE_PATIENCE};
@@ -169,8 +169,11 @@ impl Manager {
         loop {
             let Facts { all, damaged, unreadable } = inner.facts()?;
             let plan = plan_retention(&all, rules, &BTreeSet::new(), now());
-            let marked = collector.mark(plan.order())?;
-            let mut retained = plan.settle(inner.budget.held()?.settled, marked.frees());
+            let mut marked = collector.mark(plan.order())?;
+            marked.count_in(|published| inner.aside(published))?;
+            // What nobody needs goes anyway.
+            let held = inner.budget.held()?.settled.saturating_sub(marked.garbage());
+            let mut retained = plan.settle(held, marked.frees());
             let asked = rules != RetentionRules::Automatic;
             let takes_all = asked && takes_all(&all, &retained);
             report.takes_all |= takes_all;
@@ -193,17 +196,20 @@ impl Manager {
             report.kept.sort();
             if request.dry_run {
                 marked.refuse_obstacle(count)?;
-                report.freed_bytes = marked.frees().iter().take(count).sum();
+                report.freed_bytes = marked.freed(count);
                 report.deleted = retained.deleted;
                 report.store_bytes = inner.budget.held()?.settled.saturating_sub(report.freed_bytes);
                 report.target_reached = reached(report.store_bytes);
                 return Ok(report);
             }
-            let removed = inner.remove(&collector, marked, count, Chosen::By(rules))?;
+            // What a pack loses that stays is known only when it is done: then it is measured again, and the rest of the way is shorter.
+            let step = request
+                .max_bytes
+                .map_or(count, |max| surely_needed(held.saturating_sub(max), marked.frees(), count));
+            let removed = inner.remove(&collector, marked, step, Chosen::By(rules))?;
             report.deleted.extend(&removed.deleted);
             report.freed_bytes += removed.freed_bytes;
-            // Somebody may have pinned one since the rules were applied: they are applied again. And what a deletion frees is known only
-            // when it is done: blocks are larger than objects.
+            // Somebody may have pinned one since the rules were applied: they are applied again.
             let all_went = removed.deleted.len() >= count;
             if all_went && (count == 0 || request.max_bytes.is_none()) {
                 report.store_bytes = inner.budget.held()?.settled;
@@ -213,6 +219,27 @@ impl Manager {
             ctx.check()?;
         }
     }
+}
+
+/// How many of the first `count` checkpoints are sure to be needed to free so many bytes, at least one: as many as would not do if each
+/// freed a quarter more than is told. All of them where something else than the size takes them.
+fn surely_needed(to_free: u64, frees: &[u64], count: usize) -> usize {
+    let mut told = 0u64;
+    let sums = frees.iter().take(count.saturating_sub(1)).map(|bytes| {
+        told = told.saturating_add(*bytes);
+        told
+    });
+    let sums: Vec<u64> = sums.collect();
+    if sums.last().is_none_or(|all_but_one| *all_but_one >= to_free) {
+        return count;
+    }
+    sums.partition_point(|sum| sum.saturating_mul(5) / 4 < to_free) + 1
+}
+
+/// The workspaces whose stat caches may mirror a checkpoint.
+fn caches_of(checkpoint: &Published) -> impl Iterator<Item = SandboxId> {
+    let of = checkpoint.record.metadata.get(BASELINE_OF).and_then(|id| id.parse().ok());
+    of.into_iter().chain([checkpoint.parsed.sandbox_id.clone()])
 }
 
 /// Whether nothing would be left but what is pinned or needed.
@@ -259,11 +286,19 @@ impl Inner {
             },
             // Stat caches that mirror it.
             unlisted: &|gone| {
-                let of = gone.record.metadata.get(BASELINE_OF).and_then(|id| id.parse::<SandboxId>().ok());
-                let source = of.map_or(Ok(0), |id| forget_base(layout, id.as_str(), gone.parsed.id))?;
-                Ok(source + forget_base(layout, gone.parsed.sandbox_id.as_str(), gone.parsed.id)?)
+                caches_of(gone)
+                    .try_fold(0, |sum, id| Ok(sum + forget_base(layout, id.as_str(), gone.parsed.id)?))
             },
         })
+    }
+
+    /// What the deletion of a checkpoint frees beside what the store itself knows of: its stat caches, in bytes.
+    ///
+    /// # Errors
+    /// The system's error.
+    pub(super) fn aside(&self, of: &Published) -> Result<u64> {
+        let layout = self.layout();
+        caches_of(of).try_fold(0, |sum, id| Ok(sum + bytes_of_base(layout, id.as_str(), of.parsed.id)?))
     }
 
     /// How many of the first ones the rules may still take: since they were applied a rollback may have been begun and interrupted, and

@@ -179,11 +179,11 @@ impl Manager {
         let store_bytes = disk_usage(root)?;
         let (all, _) = inner.catalog.all()?;
         inner.packs.refresh()?;
-        Ok(UsageReport {
-            store_bytes,
-            max_bytes: inner.budget.cap(),
-            checkpoints: freed_by_delete(inner.layout(), &inner.packs, &all, &ctx)?,
-        })
+        let mut checkpoints = freed_by_delete(inner.layout(), &inner.packs, &all, &ctx)?;
+        for ((_, bytes), published) in checkpoints.iter_mut().zip(&all) {
+            *bytes = bytes.saturating_add(inner.aside(published)?);
+        }
+        Ok(UsageReport { store_bytes, max_bytes: inner.budget.cap(), checkpoints })
     }
 }
 

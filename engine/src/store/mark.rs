@@ -5,9 +5,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use turnback_core::CheckpointId;
 
 use super::catalog::Published;
+use super::freed::{Freed, Goes, Way, of_directory, of_packs};
 use super::gc::Collector;
 use super::reach::{Owner, Reach};
-use super::usage::disk_usage;
 use crate::error::{Code, Error, Result};
 use crate::model::Hash;
 
@@ -22,14 +22,40 @@ pub struct Marked<'a> {
     pub(super) found: BTreeMap<CheckpointId, std::sync::Arc<Published>>,
     /// Checkpoints, as owners, of which something cannot be read.
     pub(super) damaged: BTreeMap<usize, String>,
-    frees: Vec<u64>,
+    frees: Freed,
 }
 
 impl Marked<'_> {
-    /// The bytes that each checkpoint of the order frees when those before it have gone.
+    /// The bytes that each checkpoint of the order frees when those before it have gone: the blocks of what goes, and of what packs that
+    /// stay lose.
     #[must_use]
     pub fn frees(&self) -> &[u64] {
-        &self.frees
+        &self.frees.by_place
+    }
+
+    /// The bytes that nobody needs any more, whatever goes: any removal gives them back.
+    #[must_use]
+    pub fn garbage(&self) -> u64 {
+        self.frees.garbage
+    }
+
+    /// The bytes that the disk gets back when the first `count` go.
+    #[must_use]
+    pub fn freed(&self, count: usize) -> u64 {
+        self.frees().iter().take(count).fold(self.garbage(), |sum, bytes| sum.saturating_add(*bytes))
+    }
+
+    /// Counts in what else is kept of each checkpoint that would go, outside of its directory and the packs, in bytes.
+    ///
+    /// # Errors
+    /// Those of `aside`.
+    pub fn count_in(&mut self, aside: impl Fn(&Published) -> Result<u64>) -> Result<()> {
+        for (id, bytes) in self.order.iter().zip(&mut self.frees.by_place) {
+            if let Some(published) = self.found.get(id) {
+                *bytes = bytes.saturating_add(aside(published)?);
+            }
+        }
+        Ok(())
     }
 
     /// Why nothing can be freed when the first `count` go: one that stays is damaged, and nobody knows what it needs.
@@ -84,7 +110,7 @@ impl<'a> Collector<'a> {
             known: all.iter().map(|c| c.parsed.id).collect(),
             found: BTreeMap::new(),
             damaged: BTreeMap::new(),
-            frees: vec![0; order.len()],
+            frees: Freed::default(),
         };
         let places: BTreeMap<_, _> = order.iter().enumerate().map(|(place, id)| (*id, place + 1)).collect();
         let place_of = |id: &CheckpointId| places.get(id).copied().unwrap_or(0);
@@ -105,17 +131,18 @@ impl<'a> Collector<'a> {
                 other => other?,
             }
             if place > 0 {
-                let directory = self.layout.checkpoint(checkpoint.parsed.id);
-                let files = ["record", "marks"].map(|name| disk_usage(&directory.join(name)));
-                let [record, marks] = files;
-                marked.frees[place - 1] = record? + marks?;
                 marked.found.insert(checkpoint.parsed.id, checkpoint);
             }
         }
-        for (hash, owner) in &marked.reach.owners {
-            if let Owner::One(place @ 1..) = owner {
-                marked.frees[place - 1] += self.packs.stored_length(hash);
+        marked.frees = of_packs(self.layout, self.packs, order.len(), Way::OneAfterAnother, |hash| {
+            match marked.reach.owners.get(hash) {
+                None => Some(Goes::Anyway),
+                Some(Owner::One(place @ 1..)) => Some(Goes::With(place - 1)),
+                Some(_) => None,
             }
+        })?;
+        for (id, bytes) in order.iter().zip(&mut marked.frees.by_place) {
+            *bytes = bytes.saturating_add(of_directory(self.layout, *id)?);
         }
         Ok(marked)
     }

@@ -6,6 +6,7 @@ mod draft;
 mod ephemeral;
 mod files;
 mod format;
+mod freed;
 mod gc;
 mod grave;
 mod index;

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use turnback_core::CheckpointId;
 
 use super::catalog::Published;
+use super::freed::{Goes, Way, of_directory, of_packs};
 use super::layout::Layout;
 use super::pack_set::PackSet;
 use super::reach::{Owner, Reach};
@@ -36,7 +37,8 @@ pub fn disk_usage(path: &Path) -> Result<u64> {
     Ok(total)
 }
 
-/// For each checkpoint the bytes that only it holds.
+/// For each checkpoint the bytes that the disk gets back when it alone goes: the blocks of its directory and of its pack, or of what packs
+/// that stay lose. What nobody needs any more counts nowhere, although a deletion takes it along.
 ///
 /// # Errors
 /// `ABORTED`, `TIMED_OUT`, or the system's error. A damaged checkpoint counts as far as it can be read.
@@ -56,17 +58,15 @@ pub fn freed_by_delete(
             other => other?,
         }
     }
-    let mut freed = vec![0u64; checkpoints.len()];
-    for (hash, owner) in &reach.owners {
-        if let Owner::One(place) = owner {
-            freed[*place] += packs.stored_length(hash);
-        }
-    }
-    for (place, checkpoint) in checkpoints.iter().enumerate() {
-        let directory = layout.checkpoint(checkpoint.parsed.id);
-        for name in ["record", "marks"] {
-            freed[place] += disk_usage(&directory.join(name))?;
-        }
-    }
-    Ok(checkpoints.iter().map(|c| c.parsed.id).zip(freed).collect())
+    let freed =
+        of_packs(layout, packs, checkpoints.len(), Way::EachAlone, |hash| match reach.owners.get(hash) {
+            None => Some(Goes::Anyway),
+            Some(Owner::One(place)) => Some(Goes::With(*place)),
+            Some(Owner::Shared) => None,
+        })?;
+    let with_directory = |(checkpoint, of_packs): (&Arc<Published>, u64)| {
+        let id = checkpoint.parsed.id;
+        Ok((id, of_packs.saturating_add(of_directory(layout, id)?)))
+    };
+    checkpoints.iter().zip(freed.by_place).map(with_directory).collect()
 }

@@ -106,6 +106,82 @@ fn until_the_store_is_small_enough() {
     place.verify_is_clean();
 }
 
+/// C9, C16: what small checkpoints take is mostly not what their files hold: the dry run tells what the run does, and not one goes in vain.
+#[test]
+fn small_ones_until_the_store_is_small_enough() {
+    let place = Place::default();
+    place.write("kept", noise(7, 30_000));
+    let made: Vec<CheckpointId> = (0..40u64)
+        .map(|round| {
+            place.write("file", format!("round {round}"));
+            // Of the first one's pack only this goes.
+            place.write("other", noise(round / 10, 9000));
+            place.create().checkpoint_id
+        })
+        .collect();
+    let mut held = du(&place.store());
+    assert_eq!(held, place.manager.usage().unwrap().store_bytes);
+    for share in [90, 80, 80] {
+        let target = held * share / 100;
+        let request = PruneRequest { max_bytes: Some(target), ..PruneRequest::default() };
+        let dry = prune(&place, PruneRequest { dry_run: true, ..request });
+        let report = prune(&place, request);
+        assert_eq!((&dry.deleted, &dry.kept), (&report.deleted, &report.kept), "{share}");
+        assert_eq!((dry.store_bytes, dry.freed_bytes), (report.store_bytes, report.freed_bytes), "{share}");
+        let now = du(&place.store());
+        assert_eq!((report.store_bytes, report.freed_bytes), (now, held - now), "{share}");
+        assert!(report.target_reached && dry.target_reached && now <= target, "{share}: {now} {target}");
+        assert!(report.deleted.len() > 1, "{share}: {report:?}");
+        held = now;
+    }
+    assert!(place.ids().len() > 1 && place.ids().len() < made.len());
+    place.verify_is_clean();
+}
+
+/// C9: one deletion fewer would not have done.
+#[test]
+fn no_checkpoint_goes_in_vain() {
+    let places = [Place::default(), Place::default()];
+    for place in &places {
+        for round in 0..40u64 {
+            place.write("file", format!("round {round}"));
+            place.create();
+        }
+    }
+    let [one, other] = &places;
+    let target = one.manager.usage().unwrap().store_bytes * 4 / 5;
+    let report = prune(one, PruneRequest { max_bytes: Some(target), ..PruneRequest::default() });
+    let count = report.deleted.len();
+    assert!(report.target_reached && count > 2, "{report:?}");
+    // The same store, one deletion before that.
+    prune(other, last(40 - count + 1));
+    assert_eq!(other.ids().len(), 40 - count + 1);
+    assert!(du(&other.store()) > target, "{} {target}", du(&other.store()));
+}
+
+/// C9: what is told of each checkpoint is what the disk gets back when it goes.
+#[test]
+fn usage_tells_what_a_deletion_frees() {
+    let place = Place::default();
+    place.write("large", noise(1, 50_000));
+    for round in 0..6u64 {
+        place.write("file", format!("round {round}"));
+        place.write("noise", noise(round, 20_000));
+        place.create();
+    }
+    fs::remove_file(place.at("large")).unwrap();
+    place.create();
+    // The first, whose pack the others need; one in the middle; the last, which the stat cache mirrors.
+    for number in [0, 3, 4] {
+        let usage = place.manager.usage().unwrap();
+        let (id, told) = usage.checkpoints[number];
+        assert!(place.manager.delete(id).unwrap());
+        let now = du(&place.store());
+        assert_eq!(told, usage.store_bytes - now, "{number}");
+    }
+    place.verify_is_clean();
+}
+
 /// C9, C16: what pins hold may be more than was asked for: it is said.
 #[test]
 fn a_target_that_is_not_reached() {
