@@ -172,7 +172,7 @@ fn each_in_order<'a>(words: &'a [Word], mut harmless: impl FnMut(&Word) -> bool)
 }
 
 /// Text that some shells evaluate as arithmetic, which runs what stands in `a[$(…)]`.
-fn evaluated(text: &str) -> bool {
+pub(crate) fn evaluated(text: &str) -> bool {
     text.contains(['`', '[']) && text.len() > 1 || text.contains("$(")
 }
 
@@ -191,21 +191,29 @@ pub(crate) fn printf(words: &[Word]) -> Judged<'_> {
         return Err(format);
     }
     let plain = kinds().all(|kind| kind == Some('s'));
-    each(values, |value| plain || value.literal().is_some_and(number_or_name))
+    each(values, |value| plain || value.literal().is_some_and(number))
 }
 
-/// What zsh's arithmetic can only read.
-fn number_or_name(text: &str) -> bool {
-    text.strip_prefix('-').unwrap_or(text).chars().all(|c| c.is_ascii_alphanumeric() || ". ".contains(c))
+/// What zsh's arithmetic can only read. A name is none: its value is arithmetic again, and a loop may have set it.
+fn number(text: &str) -> bool {
+    text.strip_prefix('-').unwrap_or(text).chars().all(|c| c.is_ascii_digit() || c == '.')
+}
+
+/// `exit`: a number, or nothing.
+pub(crate) fn exit(words: &[Word]) -> Judged<'_> {
+    each(words, |word| word.literal().is_some_and(|text| text.chars().all(|c| c.is_ascii_digit())))
 }
 
 /// `test` and `[`: `-v` and `-R` evaluate their operand.
 pub(crate) fn test(words: &[Word]) -> Judged<'_> {
     const UNARY: [&str; 11] = ["-e", "-f", "-d", "-n", "-z", "-s", "-r", "-w", "-x", "-L", "-h"];
+    const NUMERIC: [&str; 11] = ["-t", "-eq", "-ne", "-lt", "-le", "-gt", "-ge", "!", "-a", "-o", "-n"];
     let inner = match words.split_last() {
         Some((Word::Literal(end), inner)) if end == "]" => inner,
         _ => words,
     };
+    let compares = |text: &str| NUMERIC.iter().take(7).any(|&operator| operator == text);
+    let counts = inner.iter().any(|word| word.literal().is_some_and(compares));
     let literal =
         |word: &Word| word.literal().is_some_and(|text| !matches!(text, "-v" | "-R") && !evaluated(text));
     match inner {
@@ -216,12 +224,14 @@ pub(crate) fn test(words: &[Word]) -> Judged<'_> {
         }
         // In zsh the operands of a comparison of numbers are arithmetic.
         _ => each(inner, |word| {
+            // A name in a number's place is one whose value is arithmetic again.
+            let named = |text: &str| counts && !NUMERIC.contains(&text) && !number(text);
             let assigns = |text: &str| {
                 text.contains("++")
                     || text.contains("--")
                     || (text.contains('=') && !matches!(text, "=" | "==" | "!="))
             };
-            literal(word) && !word.literal().is_some_and(assigns)
+            literal(word) && !word.literal().is_some_and(|text| assigns(text) || named(text))
         }),
     }
 }

@@ -46,7 +46,8 @@ const PROGRAMS: &[Program] = &[
     always(&["false"]),
     always(&[":"]),
     always(&["type"]),
-    always(&["exit"]),
+    // zsh evaluates its argument as arithmetic.
+    scripted(&["exit"], script::exit),
     // `command NAME` runs it.
     Program { names: &["command"], reads: Reads::After(&["-v", "-V"]) },
     scripted(&["printf"], script::printf),
@@ -322,7 +323,8 @@ const PROGRAMS: &[Program] = &[
     always(&["whoami"]),
     always(&["id"]),
     always(&["groups"]),
-    always(&["arch"]),
+    // On macOS it runs the program that it is given.
+    Program { names: &["arch"], reads: Reads::Exactly(&[&[]]) },
     always(&["nproc"]),
     always(&["uptime"]),
     always(&["free"]),

@@ -7,6 +7,7 @@ use brush_parser::ast::{
 };
 use brush_parser::{ParserOptions, parse_tokens, uncached_tokenize_str};
 
+use crate::script;
 use crate::table;
 use crate::why::{Why, shown};
 use crate::word::Word;
@@ -81,8 +82,14 @@ fn compound(compound: &CompoundCommand) -> Result<(), Why> {
                 return construct("a loop over a variable that may mean something");
             }
             let values = clause.values.iter().flatten().map(|word| Word::read(&word.value));
-            if values.into_iter().any(|value| is_brace(&value)) {
-                return construct("a brace by itself");
+            for value in values {
+                if is_brace(&value) {
+                    return construct("a brace by itself");
+                }
+                // What zsh runs when the variable stands in a number's place.
+                if value.beginning().is_some_and(script::evaluated) {
+                    return construct("a loop over what is arithmetic to some shells");
+                }
             }
             list(&clause.body.list)
         }
@@ -143,8 +150,11 @@ fn redirect(redirect: &IoRedirect) -> Result<(), Why> {
         IoRedirect::File(_, Kind::Read, Target::Filename(word)) => {
             literal(&word.value).is_some_and(|path| path == "/dev/null" || !path.starts_with("/dev/"))
         }
-        IoRedirect::File(_, Kind::Write | Kind::Append, Target::Filename(word))
-        | IoRedirect::OutputAndError(word, _) => literal(&word.value).is_some_and(|path| path == "/dev/null"),
+        IoRedirect::File(_, Kind::Write | Kind::Append, Target::Filename(word)) => {
+            literal(&word.value).is_some_and(|path| path == "/dev/null")
+        }
+        // To dash `a &>f b` is `a &` and then `>f b`: it runs what other shells take for an argument.
+        IoRedirect::OutputAndError(..) => false,
         IoRedirect::File(_, Kind::DuplicateOutput, Target::Duplicate(word)) => {
             matches!(word.value.as_str(), "1" | "2")
         }

@@ -75,7 +75,15 @@ impl Word {
         }
     }
 
-    /// The text, if it is known.
+    /// What the word begins with, as far as that is known.
+    pub(crate) fn beginning(&self) -> Option<&str> {
+        match self {
+            Self::Literal(text) | Self::Begins(text) | Self::One(text) => Some(text),
+            Self::Anything => None,
+        }
+    }
+
+    /// The text, if it is known exactly.
     pub(crate) fn literal(&self) -> Option<&str> {
         match self {
             Self::Literal(text) => Some(text),
