@@ -5,10 +5,11 @@ use crate::model::RelPath;
 use crate::restore::is_git_name;
 
 /// Names, of files or directories anywhere, that make some program of the host run something later.
-const ANYWHERE: [&str; 10] = [
+const ANYWHERE: [&str; 11] = [
     ".vscode",
     ".idea",
     ".devcontainer",
+    ".devcontainer.json",
     ".claude",
     ".codex",
     ".cursor",
@@ -44,6 +45,15 @@ const SHELL: [&str; 18] = [
     ".xonshrc",
 ];
 
+/// A directory of which one name counts that does not count elsewhere, and that name.
+const ONLY_BEHIND: (&str, &str) = (".config", "fish");
+
+/// The name that counts behind this one, so that a link called like this leads to it.
+pub(super) fn name_behind(name: &[u8]) -> Option<&'static [u8]> {
+    let (before, behind) = ONLY_BEHIND;
+    name.eq_ignore_ascii_case(before.as_bytes()).then_some(behind.as_bytes())
+}
+
 fn is_lefthook(name: &[u8]) -> bool {
     let Ok(name) = std::str::from_utf8(name) else { return false };
     let name = name.to_ascii_lowercase();
@@ -66,10 +76,10 @@ pub(super) fn by_name(path: &RelPath) -> Option<(RelPath, HoldReason)> {
         }
         // File systems that fold case would take one for the other.
         let is = |known: &str| name.eq_ignore_ascii_case(known.as_bytes());
-        let is_fish = last.eq_ignore_ascii_case(b".config") && name.eq_ignore_ascii_case(b"fish");
+        let is_behind = name_behind(last).is_some_and(|behind| name.eq_ignore_ascii_case(behind));
         if ANYWHERE.iter().any(|known| is(known))
             || SHELL.iter().any(|known| is(known))
-            || is_fish
+            || is_behind
             || is_lefthook(name)
         {
             return Some((at, HoldReason::Trusted));

@@ -22,6 +22,7 @@ mod locations;
 mod names;
 mod none;
 mod options;
+mod outside;
 mod plans;
 mod record;
 mod registry;

@@ -11,7 +11,7 @@ use crate::common::place::{code, is_root};
 use crate::common::process::skip;
 use crate::place::{Place, changes, ctx};
 
-fn of(pairs: &[(&str, &'static str)]) -> Vec<(String, &'static str)> {
+pub fn of(pairs: &[(&str, &'static str)]) -> Vec<(String, &'static str)> {
     pairs.iter().map(|(path, why)| ((*path).to_owned(), *why)).collect()
 }
 
@@ -223,101 +223,6 @@ fn what_was_not_copied_stays() {
     assert_eq!(text(&place, "other"), "x");
     assert!(fs::read(&socket).is_err(), "still a socket");
     assert_eq!(code(sandbox.cleanup(false, &ctx())), Code::UnsavedWork);
-}
-
-/// What a name leads to that counts is held back as the name is (M3): through links of any length, on either side, and what lies on the way.
-#[test]
-fn where_a_name_leads_that_counts() {
-    let place = Place::here();
-    place.write("cfg/claude/settings.json", "1");
-    place.write("cfg/other", "1");
-    symlink("hop", place.resource().join(".claude")).unwrap();
-    symlink("cfg/claude", place.resource().join("hop")).unwrap();
-    place.write("sub/.husky/note", "1");
-    place.write("sub/run/hook", "1");
-    symlink("../run/hook", place.resource().join("sub/.husky/pre-push")).unwrap();
-    symlink(place.resource().join("absolute"), place.resource().join(".vscode")).unwrap();
-    let sandbox = place.create();
-    put(&sandbox, "cfg/claude/settings.json", "evil");
-    put(&sandbox, "cfg/claude/new", "evil");
-    put(&sandbox, "cfg/other", "fine");
-    put(&sandbox, "sub/run/hook", "evil");
-    put(&sandbox, "sub/run/fine", "fine");
-    put(&sandbox, "absolute/tasks.json", "evil");
-    fs::remove_file(sandbox.handle().path().join("hop")).unwrap();
-    symlink("mine", sandbox.handle().path().join("hop")).unwrap();
-    put(&sandbox, "mine/settings.json", "evil");
-    let report = commit(&sandbox);
-    assert!(report.committed, "{report:?}");
-    let all = of(&[
-        ("absolute", "trusted"),
-        ("cfg/claude", "trusted"),
-        ("hop", "trusted"),
-        ("mine", "trusted"),
-        ("sub/run/hook", "trusted"),
-    ]);
-    assert_eq!(held(&report), all);
-    assert_eq!((text(&place, "cfg/other"), text(&place, "sub/run/fine")), ("fine".into(), "fine".into()));
-    assert_eq!(
-        (text(&place, "cfg/claude/settings.json"), text(&place, "sub/run/hook")),
-        ("1".into(), "1".into())
-    );
-    assert_eq!(fs::read_link(place.resource().join("hop")).unwrap().to_str(), Some("cfg/claude"));
-    for path in ["mine", "absolute", "cfg/claude/new"] {
-        assert!(!place.resource().join(path).exists(), "{path}");
-    }
-    let trusted = CommitOptions { allow_trusted: true, ..CommitOptions::default() };
-    let report = sandbox.commit(&trusted, &ctx()).unwrap();
-    assert_eq!((report.committed, held(&report)), (true, vec![]));
-    assert_eq!(text(&place, "mine/settings.json"), "evil");
-}
-
-/// A directory above such a place that becomes a link would lead the name elsewhere.
-#[test]
-fn what_replaces_the_way_to_such_a_place() {
-    let place = Place::here();
-    place.write("a/b/claude/settings.json", "1");
-    symlink("a/b/claude", place.resource().join(".claude")).unwrap();
-    let sandbox = place.create();
-    let path = sandbox.handle().path();
-    fs::rename(path.join("a/b"), path.join("a/old")).unwrap();
-    symlink("mine", path.join("a/b")).unwrap();
-    put(&sandbox, "a/mine/claude/settings.json", "evil");
-    let report = commit(&sandbox);
-    assert!(report.committed, "{report:?}");
-    assert!(held(&report).contains(&("a/b".to_owned(), "trusted")), "{report:?}");
-    assert_eq!(text(&place, ".claude/settings.json"), "1");
-}
-
-/// The directory that a repository takes its hooks from, and the configuration that it includes, in any repository of the tree.
-#[test]
-fn where_a_repository_takes_its_hooks_from() {
-    let place = Place::here();
-    place.write(".git/HEAD", "ref: refs/heads/main");
-    place
-        .write(".git/config", "[core]\n\thooksPath = tools/hooks\n[include]\n\tpath = ../shared.gitconfig\n");
-    place.write("tools/hooks/pre-commit", "1");
-    place.write("shared.gitconfig", "[core]\n\thooksPath = more\n");
-    place.write("nested/.git/config", "[core]\n\thooksPath = ../elsewhere\n");
-    let sandbox = place.create();
-    put(&sandbox, "tools/hooks/pre-commit", "evil");
-    put(&sandbox, "tools/fine", "fine");
-    put(&sandbox, "more/post-checkout", "evil");
-    put(&sandbox, "elsewhere/pre-push", "evil");
-    put(&sandbox, "shared.gitconfig", "[core]\n\tfsmonitor = evil\n");
-    let report = commit(&sandbox);
-    assert!(report.committed, "{report:?}");
-    let all = of(&[
-        ("elsewhere", "trusted"),
-        ("more", "trusted"),
-        ("shared.gitconfig", "trusted"),
-        ("tools/hooks", "trusted"),
-    ]);
-    assert_eq!(held(&report), all);
-    assert_eq!(
-        (text(&place, "tools/hooks/pre-commit"), text(&place, "tools/fine")),
-        ("1".into(), "fine".into())
-    );
 }
 
 /// Every name that lefthook reads, and none that only looks like it.

@@ -23,6 +23,7 @@ mod ends;
 mod fidelity;
 mod ground;
 mod held_back;
+mod held_back_leads;
 mod inputs;
 mod inside;
 mod killed;

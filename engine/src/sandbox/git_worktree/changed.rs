@@ -18,7 +18,7 @@ use crate::report::Conflict;
 use crate::restore::Root;
 use crate::sandbox::commit::{CommitOptions, HeldBack, HoldReason};
 use crate::sandbox::held_back::by_name;
-use crate::sandbox::leads::Leads;
+use crate::sandbox::leads::{Leads, counts};
 use turnback_core::CheckpointId;
 
 /// The changes of a sandbox since its baseline.
@@ -64,7 +64,7 @@ pub(super) struct Sorter<'a> {
 pub(super) fn leads(all: &[Change], base: &Tree, config: &Config, sides: [&Root; 2]) -> Result<Leads> {
     let mut noticed: BTreeSet<RelPath> = base
         .iter()
-        .filter(|(path, item)| item.kind == Kind::Link && by_name(path).is_some())
+        .filter(|(path, item)| item.kind == Kind::Link && counts(path))
         .map(|(path, _)| path.clone())
         .collect();
     let mut directories = BTreeSet::from([RelPath::root()]);
@@ -79,7 +79,7 @@ pub(super) fn leads(all: &[Change], base: &Tree, config: &Config, sides: [&Root;
             match side.dir(directory).and_then(|dir| dir.names()) {
                 Ok(names) => {
                     let paths = names.iter().map(|name| directory.join(name));
-                    noticed.extend(paths.filter(|path| by_name(path).is_some()));
+                    noticed.extend(paths.filter(counts));
                 }
                 // One side does not have it.
                 Err(Errno::NOENT | Errno::NOTDIR | Errno::LOOP) => {}
@@ -91,9 +91,7 @@ pub(super) fn leads(all: &[Change], base: &Tree, config: &Config, sides: [&Root;
     }
     let noticed: Vec<RelPath> = noticed.into_iter().collect();
     let mut leads = Leads::find(sides.into_iter().map(|side| (side, noticed.as_slice())))?;
-    for side in sides {
-        leads.add_hooks(side, config)?;
-    }
+    leads.add_hooks(sides, config)?;
     Ok(leads)
 }
 
