@@ -58,7 +58,7 @@ impl Gate {
         self.held = held;
         for Held { attempt, checkpoint_id, .. } in free {
             let mark = self.digests.mark(&checkpoint_id);
-            if !self.answered.has(mark) && !self.ledger.counts_on(mark) {
+            if !self.answered.has(mark) && !self.ledger.counts_on(mark, self.now) {
                 self.outputs.push_back(Output::DeleteLate { attempt, checkpoint_id });
             }
         }

@@ -239,9 +239,10 @@ impl Ledger {
         }
     }
 
-    /// Whether any turn counts on this checkpoint.
-    pub(super) fn counts_on(&self, mark: Mark) -> bool {
-        self.sandboxes.values().flat_map(|remembered| &remembered.turns).any(|record| record.counts_on(mark))
+    /// Whether any turn counts on this checkpoint. A sandbox whose time is over does not, though it was not swept yet.
+    pub(super) fn counts_on(&self, mark: Mark, now: Millis) -> bool {
+        let known = self.sandboxes.values().filter(|remembered| now < remembered.expires());
+        known.flat_map(|remembered| &remembered.turns).any(|record| record.counts_on(mark))
     }
 
     /// Nothing of a sandbox holds any longer, but that batches of its turns were let through.

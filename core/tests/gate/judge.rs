@@ -129,6 +129,8 @@ impl Judge {
         let waiting = sandbox.queue.contains(&plan.turn);
         if plan.kind != Kind::NoTurn && plan.kind != Kind::ReadOnly {
             if self.now - sandbox.perhaps_used >= DAY && sandbox.queue.is_empty() {
+                // Some had lost their places before.
+                sandbox.outlived.extend(sandbox.lives.keys());
                 sandbox.lives.clear();
             }
             let expired = self.now - sandbox.surely_used >= DAY;
@@ -195,7 +197,7 @@ impl Judge {
         one.released = true;
         let sandbox = self.sandboxes.get_mut(&one.plan.sandbox).unwrap();
         sandbox.perhaps_used = self.now;
-        sandbox.used(one.plan.turn);
+        sandbox.perhaps_used_turn(one.plan.turn);
         let life = sandbox.lives.entry(one.plan.turn).or_default();
         life.mix();
         life.nameless += usize::from(!named);

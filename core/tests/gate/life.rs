@@ -113,6 +113,8 @@ pub(crate) struct SandboxTruth {
     pub(crate) outlived: BTreeSet<usize>,
     /// The turns, the one used last at the end.
     pub(crate) recent: Vec<usize>,
+    /// The same without releases that may have moved nothing.
+    pub(crate) firm: Vec<usize>,
 }
 
 impl SandboxTruth {
@@ -123,13 +125,21 @@ impl SandboxTruth {
     }
 
     pub(crate) fn used(&mut self, turn: usize) {
+        self.perhaps_used_turn(turn);
+        self.firm.retain(|&one| one != turn);
+        self.firm.push(turn);
+    }
+
+    /// A release of a batch that the gate may have forgotten: then it moves nothing.
+    pub(crate) fn perhaps_used_turn(&mut self, turn: usize) {
         self.recent.retain(|&one| one != turn);
         self.recent.push(turn);
     }
 
     /// The turns that the gate cannot have forgotten.
     pub(crate) fn surely_known(&self, now: u64) -> BTreeSet<usize> {
-        let turns = self.recent.iter().rev().take(6).copied();
+        let firm: BTreeSet<usize> = self.firm.iter().rev().take(6).copied().collect();
+        let turns = self.recent.iter().rev().take(6).copied().filter(|turn| firm.contains(turn));
         let doubtful =
             |turn: &usize| self.lives.get(turn).is_some_and(|life| life.may_be_forgotten.is_some());
         turns.filter(|turn| now - self.surely_used < DAY && !doubtful(turn)).collect()
@@ -137,6 +147,7 @@ impl SandboxTruth {
 
     /// How many other turns were used since this one was.
     pub(crate) fn others_since(&self, turn: usize) -> usize {
-        self.recent.iter().rev().take_while(|&&one| one != turn).count()
+        let since = |order: &[usize]| order.iter().rev().take_while(|&&one| one != turn).count();
+        since(&self.recent).max(since(&self.firm))
     }
 }
