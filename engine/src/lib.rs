@@ -22,7 +22,7 @@ pub mod tree;
 pub use change::{Change, ChangeKind};
 pub use checkpoint::{
     Checkpoint, Coverage, CreateRequest, DiffTo, Listed, Listing, LostMark, MAX_LABEL_BYTES, Manager,
-    OpenOptions, PruneReport, PruneRequest, RevertRequest, RollbackRequest, UsageReport,
+    OpenOptions, PruneReport, PruneRequest, RevertRequest, RollbackRequest, RootPath, UsageReport,
 };
 pub use context::{Cancel, Context, OnCreated, OnProgress, Progress};
 pub use error::{Code, Error, Result};

@@ -1,6 +1,6 @@
 // C13 and C14 with real sandboxes of all three strategies, a real store, and a guard that works at the same time.
 import { execFileSync } from 'node:child_process';
-import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, readFileSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import {
   CheckpointManager,
@@ -231,4 +231,69 @@ it('plans in different sandboxes of one resource do not meet', async () => {
   expect([kept.status, failed.status]).toEqual(['fulfilled', 'rejected']);
   expect(readFileSync(join(sandbox.path, 'a.txt'), 'utf8')).toBe('kept\n');
   expect(readFileSync(join(other.path, 'a.txt'), 'utf8')).toBe('one\n');
+});
+
+describe.each(STRATEGIES)('S4: a link in the place of the root of a sandbox of strategy %s', (strategy) => {
+  /** Somebody's directory, and what puts a link to it where the sandbox's root was. */
+  async function replaceable() {
+    const around = await sandboxed(strategy);
+    const { home, sandbox } = around;
+    const host = write(join(home, 'host'), { 'precious.txt': 'precious\n', 'a.txt': 'mine\n' });
+    const kept = picture(host);
+    const replace = () => {
+      renameSync(sandbox.path, join(home, 'away'));
+      symlinkSync(host, sandbox.path);
+    };
+    const isUntouched = () => expect(picture(host)).toEqual(kept);
+    return { ...around, host, replace, isUntouched };
+  }
+
+  it('no plan runs there, none is applied, and nothing is stored', async () => {
+    const { manager, sandbox, replace, isUntouched } = await replaceable();
+    await sandbox.enter();
+    replace();
+    const before = await manager.listCheckpoints();
+    const ran: string[] = [];
+    const executor = new PlanExecutor({ checkpointManager: manager });
+    const refused = await rejection(executor.runExecute('p', sandbox, (path) => ran.push(path)));
+    expect(refused).toMatchObject({ code: 'WORKSPACE_REPLACED' });
+    if (strategy !== 'none') {
+      const applied = new PlanApplyService({ checkpointManager: manager }).apply('p', sandbox);
+      expect(await rejection(applied)).toMatchObject({ code: 'WORKSPACE_REPLACED' });
+    }
+    const taken = manager.createCheckpoint(sandbox, 'p', 'manual');
+    expect(await rejection(taken)).toMatchObject({ code: 'WORKSPACE_REPLACED' });
+    expect(ran).toEqual([]);
+    expect(await manager.listCheckpoints()).toEqual(before);
+    isUntouched();
+  });
+
+  it('a plan that puts it there and fails is not rolled back through it', async () => {
+    const { manager, sandbox, replace, isUntouched } = await replaceable();
+    const thrown = await rejection(
+      new PlanExecutor({ checkpointManager: manager }).runExecute('p', sandbox, () => {
+        replace();
+        throw new Error('nope');
+      }),
+    );
+    expect(thrown).toMatchObject({ rolledBack: false, rollbackError: { code: 'WORKSPACE_REPLACED' } });
+    isUntouched();
+  });
+
+  it('P12: the guard does not say that a batch is protected', async () => {
+    const { manager, sandbox, replace, isUntouched } = await replaceable();
+    const driver = localDriver(manager, sandbox);
+    const guard = createGuard({ driver, enabled: () => true });
+    replace();
+    const before = await manager.listCheckpoints();
+    const { signal } = new AbortController();
+    const made = driver.createCheckpoint({ sandboxId: sandbox.id, comment: 'c', signal });
+    expect(await rejection(made)).toMatchObject({ code: 'WORKSPACE_REPLACED' });
+    const verdict = await guard.beforeBatch({ sandboxId: sandbox.id, turnId: 't' });
+    expect(verdict).toMatchObject({ outcome: 'failed', protected: false });
+    const ran = runBash({ sandbox, guard, turnId: 't', command: 'echo havoc >precious.txt' });
+    expect(await rejection(ran)).toMatchObject({ code: 'WORKSPACE_REPLACED' });
+    expect(await manager.listCheckpoints()).toEqual(before);
+    isUntouched();
+  });
 });

@@ -114,7 +114,8 @@ export class CheckpointManager implements AsyncDisposable {
    * @param target the sandbox or the directory; a relative path is resolved at this call, by the working directory
    * @param meta its metadata: at most 64 keys of 1 to 128 bytes, values of at most 4 KiB
    * @throws TurnbackError `NOT_A_DIRECTORY`, `PERMISSION_DENIED`, `TOO_BROAD`, `STORE_NESTED`, `STORE_FULL`, `DISK_FULL`,
-   *   `BUSY`, `ABORTED`, `TIMED_OUT`
+   *   `BUSY`, `ABORTED`, `TIMED_OUT`; `WORKSPACE_REPLACED` when a link stands where a sandbox's root was: it is not followed. A link
+   *   that is given as a directory is
    */
   async createCheckpoint(
     target: SandboxOrPath,
@@ -124,7 +125,7 @@ export class CheckpointManager implements AsyncDisposable {
     createOptions?: CreateOptions,
   ): Promise<CreatedCheckpoint> {
     const named = {
-      directory: checkedTarget('target', target),
+      ...checkedTarget('target', target),
       planId: nameId('planId', planId),
       phase: phase('phase', atPhase),
       metadata: metadata('metadata', meta),

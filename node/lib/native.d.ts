@@ -240,6 +240,8 @@ export interface NativeCreateRequest {
   maxFiles?: number
   /** Take a workspace that is too broad. */
   allowBroad: boolean
+  /** The directory is a sandbox's own path: a link in its place is not followed. */
+  recorded: boolean
 }
 
 /** A checkpoint that was made just now. */

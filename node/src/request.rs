@@ -5,7 +5,7 @@ use napi_derive::napi;
 use turnback_core::{CheckpointId, Phase, PlanId, SandboxId};
 use turnback_engine::{
     Code, CreateRequest, DiffTo, Durability, Error, GitMode, Manager, OnFull, OpenOptions, Result,
-    RollbackRequest, Sandboxes, StoreLocation,
+    RollbackRequest, RootPath, Sandboxes, StoreLocation,
 };
 
 use crate::convert::NativePair;
@@ -75,6 +75,8 @@ pub struct NativeCreateRequest {
     pub max_files: Option<f64>,
     /// Take a workspace that is too broad.
     pub allow_broad: bool,
+    /// The directory is a sandbox's own path: a link in its place is not followed.
+    pub recorded: bool,
 }
 
 impl NativeCreateRequest {
@@ -93,6 +95,7 @@ impl NativeCreateRequest {
         request.max_file_bytes = self.max_file_bytes.map(|n| from_js("maxFileBytes", n)).transpose()?;
         request.max_files = self.max_files.map(|n| from_js("maxFiles", n)).transpose()?;
         request.allow_broad = self.allow_broad;
+        request.root = if self.recorded { RootPath::Recorded } else { RootPath::Given };
         Ok(request)
     }
 }

@@ -13,7 +13,7 @@ use super::stage_names;
 use super::types::Checkpoint;
 use super::workspace::{Broad, Workspace, identity, make_private};
 use crate::context::Context;
-use crate::error::Result;
+use crate::error::{Code, Result};
 use crate::model::{Node, Timestamp};
 use crate::store::{Draft, Durability, End, FileLock, LockKind, Patience, Preview, RulesRecord, remove_tree};
 use crate::tree::mirror::Mirror;
@@ -208,9 +208,14 @@ impl Inner {
         ctx: &Context,
     ) -> Result<Taken<'_>> {
         let root = Workspace::at(frozen.path.to_owned())?.open()?;
-        let identity = match sandbox.open_if_there()? {
-            Some(root) => identity(&root)?,
-            None => identity(&root)?,
+        let identity = match sandbox.open_if_there() {
+            Ok(Some(root)) => identity(&root)?,
+            Ok(None) => identity(&root)?,
+            // The baseline does not need what somebody put in the root's place.
+            Err(error) if matches!(error.code(), Code::NotADirectory | Code::WorkspaceReplaced) => {
+                identity(&root)?
+            }
+            Err(error) => return Err(error),
         };
         let rules = Rules::new(&[], false, None)?;
         let mut cache = self.cache(sandbox, &rules, identity);

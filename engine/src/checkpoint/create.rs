@@ -11,7 +11,7 @@ use super::manager::{Inner, Manager};
 use super::marks::check_label;
 use super::rollback::duplicate;
 use super::stage_names;
-use super::types::{Checkpoint, CreateRequest};
+use super::types::{Checkpoint, CreateRequest, RootPath};
 use super::workspace::{Broad, Workspace, identity};
 use crate::context::Context;
 use crate::error::{Code, Error, Result};
@@ -58,7 +58,7 @@ impl Manager {
     /// Takes a checkpoint of a directory (C3, C4).
     ///
     /// # Errors
-    /// `NOT_FOUND`, `NOT_A_DIRECTORY`, `PERMISSION_DENIED` for the directory; `TOO_BROAD`, `STORE_NESTED`, `STORE_FORMAT`, `BUSY`,
+    /// `NOT_FOUND`, `NOT_A_DIRECTORY`, `PERMISSION_DENIED`, `WORKSPACE_REPLACED` for the directory; `TOO_BROAD`, `STORE_NESTED`, `STORE_FORMAT`, `BUSY`,
     /// `STORE_FULL`, `DISK_FULL`, `ABORTED`, `TIMED_OUT`, `IO`. Nothing is left behind and nothing is published then.
     pub fn create(
         &self,
@@ -88,7 +88,10 @@ impl Manager {
     ) -> Result<Checkpoint> {
         let inner = self.open_inner()?;
         inner.store.require_writable()?;
-        let workspace = Workspace::resolve(directory)?;
+        let workspace = match request.root {
+            RootPath::Given => Workspace::resolve(directory)?,
+            RootPath::Recorded => Workspace::recorded(directory)?,
+        };
         let broad = if request.allow_broad { Broad::Allowed } else { Broad::NotAllowed };
         workspace.check_scope(inner.layout(), broad)?;
         workspace.check_ancestors()?;

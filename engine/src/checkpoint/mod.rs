@@ -24,6 +24,7 @@ mod recover;
 mod revert;
 mod rollback;
 mod stage_names;
+pub(crate) mod standing;
 mod types;
 mod workspace;
 
@@ -33,4 +34,4 @@ pub use prune::{PruneReport, PruneRequest};
 pub use query::DiffTo;
 pub use revert::RevertRequest;
 pub use rollback::RollbackRequest;
-pub use types::{Checkpoint, Coverage, CreateRequest, Listed, Listing, UsageReport};
+pub use types::{Checkpoint, Coverage, CreateRequest, Listed, Listing, RootPath, UsageReport};

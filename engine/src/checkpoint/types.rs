@@ -8,6 +8,16 @@ use turnback_core::{CheckpointId, Millis, Phase, PlanId, SandboxId};
 use crate::model::Uncovered;
 use crate::store::{Damaged, Layout, Published};
 
+/// Where the path of a directory that is checkpointed comes from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum RootPath {
+    /// Somebody gave it: links in it are followed, once.
+    #[default]
+    Given,
+    /// It is a sandbox's own: a link in the place of its root was put there since, and is refused with `WORKSPACE_REPLACED` (S4).
+    Recorded,
+}
+
 /// What a new checkpoint is for and what it leaves out.
 #[derive(Debug, Clone)]
 pub struct CreateRequest {
@@ -29,6 +39,8 @@ pub struct CreateRequest {
     pub max_files: Option<u64>,
     /// Allow `/`, a home directory and a temporary root.
     pub allow_broad: bool,
+    /// Where the directory's path comes from.
+    pub root: RootPath,
 }
 
 impl CreateRequest {
@@ -45,6 +57,7 @@ impl CreateRequest {
             max_file_bytes: None,
             max_files: None,
             allow_broad: false,
+            root: RootPath::Given,
         }
     }
 }

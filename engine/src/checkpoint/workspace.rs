@@ -8,6 +8,7 @@ use rustix::io::Errno;
 use serde::{Deserialize, Serialize};
 use turnback_core::SandboxId;
 
+use super::standing::{Standing, led_elsewhere, standing};
 use crate::error::{Code, Error, Result};
 use crate::model::Hash;
 use crate::store::{
@@ -79,6 +80,19 @@ impl Workspace {
             return Err(not_a_directory(directory));
         }
         Self::at(path)
+    }
+
+    /// The workspace at the path that a sandbox's record has. That was canonical when the sandbox was made: a link in its root's place
+    /// came since (S4).
+    pub(super) fn recorded(directory: &Path) -> Result<Self> {
+        match standing(directory)? {
+            Standing::Directory => Self::at(directory.to_owned()),
+            Standing::Link => Err(led_elsewhere(directory)),
+            Standing::Other => Err(not_a_directory(directory)),
+            Standing::Missing => {
+                Err(no_directory(std::io::Error::from(std::io::ErrorKind::NotFound), directory))
+            }
+        }
     }
 
     /// Resolves a path that may be missing: its parent is resolved, its name taken as it is.
@@ -154,7 +168,10 @@ impl Workspace {
     /// Opens the root.
     pub(super) fn open(&self) -> Result<OwnedFd> {
         sys::open_root(&self.path).map_err(|errno| match errno {
-            Errno::NOTDIR | Errno::LOOP => not_a_directory(&self.path),
+            Errno::NOTDIR | Errno::LOOP => match standing(&self.path) {
+                Ok(Standing::Link) => led_elsewhere(&self.path),
+                _ => not_a_directory(&self.path),
+            },
             errno => Error::io("opening the workspace", errno).at(&self.path),
         })
     }

@@ -20,8 +20,8 @@ fn is_own(record: &Record, dir: &Dir, name: &[u8]) -> Result<bool, Errno> {
     let kind = FileType::from_raw_mode(stat.st_mode);
     let is_called = |path: &Path| path.file_name().map(OsStrExt::as_bytes) == Some(name);
     if is_called(&record.path) {
-        // A link there is nobody's work; a file is.
-        return Ok(matches!(kind, FileType::Directory | FileType::Symlink));
+        // A link or a file in its place is not what was made there.
+        return Ok(kind == FileType::Directory);
     }
     if record.mechanism == Some(Mechanism::Btrfs) && is_called(&frozen::path_of(record)) {
         return Ok(kind == FileType::Directory);
@@ -44,7 +44,9 @@ pub(super) fn beside(record: &Record) -> Result<Vec<PathBuf>> {
     let Some(holder) = &record.holder else { return Ok(Vec::new()) };
     match Root::open(holder) {
         Ok(root) => others(record, holder, root.top()).map_err(|errno| failed(holder, errno)),
-        Err(error) if matches!(error.code(), Code::NotFound | Code::NotADirectory) => Ok(Vec::new()),
+        Err(error) if error.code() == Code::NotFound => Ok(Vec::new()),
+        // What stands in the place of that directory.
+        Err(error) if error.code() == Code::NotADirectory => Ok(vec![holder.clone()]),
         Err(error) => Err(error),
     }
 }

@@ -12,6 +12,7 @@ use super::registry::Place;
 use super::removal::plan_of;
 use super::three_way::{self, Decision};
 use crate::checkpoint::commit::{Carry, CommitRequest, Decide, Decided, Look, Made};
+use crate::checkpoint::standing::refuse_link;
 use crate::checkpoint::{Manager, RevertRequest};
 use crate::context::Context;
 use crate::error::{Code, Error, Result};
@@ -209,6 +210,7 @@ fn opened<'l>(
         ));
     }
     take_up(&mut at, ctx)?;
+    refuse_link(handle.path())?;
     at.use_()?;
     at.check(SandboxStatus::Committed)?;
     super::frozen::know(&mut at, ctx)?;

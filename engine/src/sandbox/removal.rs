@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use rustix::fs::FileType;
 use rustix::io::Errno;
 use turnback_core::PlanId;
 
@@ -76,6 +77,10 @@ pub(super) fn remove_files(record: &Record, ctx: &Context) -> Result<Remains> {
     let name = std::os::unix::ffi::OsStrExt::as_bytes(name);
     match root.top().lstat_opt(name).map_err(failed)? {
         None => {}
+        // A link or a file in its place is followed by nobody and stays.
+        Some(stat) if FileType::from_raw_mode(stat.st_mode) != FileType::Directory => {
+            report.paths.push(holder.clone());
+        }
         Some(_) => {
             let dir = root.top().dir(name).map_err(failed)?;
             if record.mechanism == Some(Mechanism::Btrfs) {

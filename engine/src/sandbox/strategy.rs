@@ -11,10 +11,12 @@ use super::commit::{CommitOptions, CommitReport};
 use super::contains::contains;
 use super::git_worktree::GitInfo;
 use super::handle::{Handle, Locked};
+use super::record::Record;
 use super::remains::Remains;
 use super::removal;
 use crate::change::Change;
-use crate::checkpoint::CreateRequest;
+use crate::checkpoint::standing::{Standing, refuse_link, standing};
+use crate::checkpoint::{CreateRequest, RootPath};
 use crate::context::Context;
 use crate::error::{Code, Error, Result};
 use crate::model::escape;
@@ -114,10 +116,11 @@ pub trait Sandbox: Debug + Send + Sync {
     /// The path, and a sandbox that was not in use becomes active (S2).
     ///
     /// # Errors
-    /// `ILLEGAL_TRANSITION`, `BUSY`, `CORRUPT`, `IO`.
+    /// `WORKSPACE_REPLACED` when a link stands in its root's place, `ILLEGAL_TRANSITION`, `BUSY`, `CORRUPT`, `IO`.
     fn enter(&self, ctx: &Context) -> Result<PathBuf> {
         let mut at = self.handle().locked(ctx)?;
         self.take_up(&mut at, ctx)?;
+        refuse_link(self.handle().path())?;
         at.use_()?;
         Ok(self.handle().path().to_owned())
     }
@@ -130,12 +133,13 @@ pub trait Sandbox: Debug + Send + Sync {
     /// What differs from the baseline. Changes nothing, not even the status.
     ///
     /// # Errors
-    /// `NOT_UNDOABLE` for a strategy without a baseline, `ILLEGAL_TRANSITION` when it was cleaned up, `BUSY`, `CORRUPT`, `ABORTED`,
-    /// `TIMED_OUT`, `IO`.
+    /// `NOT_UNDOABLE` for a strategy without a baseline, `ILLEGAL_TRANSITION` when it was cleaned up, `WORKSPACE_REPLACED` when a link
+    /// stands in its root's place, `BUSY`, `CORRUPT`, `ABORTED`, `TIMED_OUT`, `IO`.
     fn changes(&self, ctx: &Context) -> Result<Vec<Change>> {
         let mut at = self.handle().locked(ctx)?;
         at.record()?;
         self.take_up(&mut at, ctx)?;
+        refuse_link(self.handle().path())?;
         self.know_baseline(&mut at, ctx)?;
         self.compare(&at, ctx)
     }
@@ -148,6 +152,10 @@ pub trait Sandbox: Debug + Send + Sync {
         let mut at = self.handle().locked(ctx)?;
         at.record()?;
         self.take_up(&mut at, ctx)?;
+        if let Some(holder) = &at.record()?.holder {
+            // Of the two only the root is made anew.
+            refuse_link(holder)?;
+        }
         self.know_baseline(&mut at, ctx)?;
         if at.status() != SandboxStatus::Pending {
             at.baseline()?;
@@ -164,7 +172,8 @@ pub trait Sandbox: Debug + Send + Sync {
     }
 
     /// Removes the sandbox. With work that is nowhere else it refuses, or with `force` first stores a checkpoint of it, which is
-    /// pinned (S10). What lies beside the root is work as well: it is never removed, and the report names it. So are the commits that only a
+    /// pinned (S10). What lies beside the root is work as well: it is never removed, and the report names it; the same goes for a link or a
+    /// file in the root's own place, which is never followed. So are the commits that only a
     /// worktree knows: they get refs. A cleanup that was cut
     /// short goes on where it was.
     ///
@@ -178,9 +187,19 @@ pub trait Sandbox: Debug + Send + Sync {
         let mut report = CleanupReport::default();
         if at.status() != SandboxStatus::CleanedUp {
             at.check(SandboxStatus::CleanedUp)?;
-            self.know_baseline(&mut at, ctx)?;
             let beside = if force { Vec::new() } else { beside(at.record()?)? };
-            match self.has_unsaved(&at, ctx) {
+            let replaced = is_replaced(at.record()?)?;
+            if let (Some(what), false) = (replaced, force) {
+                return Err(not_the_root(what, &beside));
+            }
+            // What stands there instead is not looked into: it is left where it is.
+            let unsaved_work = if replaced.is_some() {
+                Ok(false)
+            } else {
+                self.know_baseline(&mut at, ctx)?;
+                self.has_unsaved(&at, ctx)
+            };
+            match unsaved_work {
                 Ok(false) if beside.is_empty() => {}
                 Ok(false) => return Err(unsaved(&[], &beside)),
                 Ok(true) if force => report.saved_checkpoint_id = save(&at, ctx)?,
@@ -264,16 +283,17 @@ fn save(at: &Locked<'_>, ctx: &Context) -> Result<Option<CheckpointId>> {
     let handle = at.handle();
     let mut request = CreateRequest::new(removal::plan_of(handle.plan_id())?, Phase::Manual);
     request.label = Some(format!("unsaved work of sandbox {}", handle.id()));
+    request.root = RootPath::Recorded;
     let manager = handle.manager();
     match manager.create(handle.path(), request, ctx) {
         Ok(saved) => {
             manager.set_pinned(saved.checkpoint_id, true)?;
             Ok(Some(saved.checkpoint_id))
         }
-        // A file in its place is work that stays where it is, beside the sandbox, and the report names it.
+        // What came in its place meanwhile stays where it is, and the report names it.
         Err(error)
-            if matches!(error.code(), Code::NotFound | Code::NotADirectory)
-                && has_no_directory(handle.path()) =>
+            if matches!(error.code(), Code::NotFound | Code::NotADirectory | Code::WorkspaceReplaced)
+                && standing(handle.path())? != Standing::Directory =>
         {
             Ok(None)
         }
@@ -281,9 +301,24 @@ fn save(at: &Locked<'_>, ctx: &Context) -> Result<Option<CheckpointId>> {
     }
 }
 
-fn has_no_directory(path: &Path) -> bool {
-    match rustix::fs::lstat(path) {
-        Ok(stat) => rustix::fs::FileType::from_raw_mode(stat.st_mode) != rustix::fs::FileType::Directory,
-        Err(errno) => errno == rustix::io::Errno::NOENT,
+/// What stands in the place of a sandbox's own root; `None` for a directory and for nothing.
+fn is_replaced(record: &Record) -> Result<Option<&'static str>> {
+    if record.holder.is_none() {
+        // Nothing of it is removed.
+        return Ok(None);
     }
+    Ok(match standing(&record.path)? {
+        Standing::Directory | Standing::Missing => None,
+        Standing::Link => Some("a symbolic link"),
+        Standing::Other => Some("a file"),
+    })
+}
+
+fn not_the_root(what: &str, beside: &[PathBuf]) -> Error {
+    Error::new(
+        Code::UnsavedWork,
+        format!("{what} stands where the sandbox's root was; there lies `{}`", lines(beside).join("`, `")),
+        "move it away and roll the sandbox back; with `force` (--force) it is left where it is, nothing of it is stored, and the sandbox goes",
+    )
+    .with_detail("paths", lines(beside).join("\n"))
 }

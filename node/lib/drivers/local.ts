@@ -11,6 +11,7 @@ import { CREATE, nameId } from '../options.js';
 import type { Path } from '../paths.js';
 import { isVoid, restoresOf } from '../restores.js';
 import { target as checkedTarget, type SandboxOrPath } from '../sandbox/target.js';
+import type { Sandbox } from '../sandbox/types.js';
 import type { CreateOptions } from '../types.js';
 import type { Driver, DriverAnswer, DriverRequest } from './driver.js';
 
@@ -70,10 +71,15 @@ export function localDriver(
   if (typeof manager?.createCheckpoint !== 'function') {
     throw invalidArgument('manager', 'manager is no CheckpointManager: pass what CheckpointManager.open() gave');
   }
-  const directory = checkedTarget('target', target);
+  const { directory, recorded } = checkedTarget('target', target);
   const { planId = 'guard', ...scope } = options('options', OPTIONS, driverOptions);
   const workspace = new Workspace();
-  const sandbox = new OneSandbox(directory, idOfSandbox(target));
+  const own = idOfSandbox(target);
+  const sandbox = new OneSandbox(directory, own);
+  // A sandbox is given on as one: the engine then follows no link that stands where its root was.
+  const pictured = recorded
+    ? ({ id: own, path: directory.toString(), pathBytes: directory } as Partial<Sandbox> as Sandbox)
+    : directory;
 
   async function attempt(
     { sandboxId, comment, signal }: DriverRequest,
@@ -95,7 +101,7 @@ export function localDriver(
     const deadlineMs = limitMs === undefined ? undefined : deadlineOf(limitMs, performance.now() - from);
     progress.isCreating = true;
     try {
-      const made = await manager.createCheckpoint(directory, planId, 'pre_batch', metadata, {
+      const made = await manager.createCheckpoint(pictured, planId, 'pre_batch', metadata, {
         ...scope,
         signal,
         deadlineMs,

@@ -12,7 +12,8 @@ use super::pending::{self, Pending, Undo, Work};
 use super::refs::Reflog;
 use super::{GitWorktreeSandbox, worktree_index};
 use crate::checkpoint::baseline::BASELINE_LABEL;
-use crate::checkpoint::{CreateRequest, DiffTo};
+use crate::checkpoint::standing::refuse_link;
+use crate::checkpoint::{CreateRequest, DiffTo, RootPath};
 use crate::context::Context;
 use crate::error::{Code, Error, Result};
 use crate::report::RollbackReport;
@@ -55,6 +56,7 @@ impl GitWorktreeSandbox {
             ));
         }
         take_up(&mut at, ctx)?;
+        refuse_link(self.handle.path())?;
         at.use_()?;
         at.check(SandboxStatus::Committed)?;
         let scene = Scene::of(&at, ctx)?;
@@ -62,6 +64,7 @@ impl GitWorktreeSandbox {
         // What is committed is what this checkpoint has, whatever the agent does meanwhile.
         let mut request = CreateRequest::new(plan_of(self.handle.plan_id())?, Phase::Manual);
         request.label = Some(BASELINE_LABEL.to_owned());
+        request.root = RootPath::Recorded;
         let now = scene.manager.create_before(self.handle.path(), request, ctx)?.checkpoint_id;
         scene.manager.set_pinned(now, true)?;
         let done = self.commit_checkpoint(&mut at, &scene, options, only_looks, (old, now));

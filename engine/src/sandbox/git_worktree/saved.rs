@@ -13,6 +13,7 @@ use super::objects::{Item, Kind, Tree, encode_commit};
 use super::refs::Reflog;
 use super::registration::Registered;
 use super::repository::Repository;
+use crate::checkpoint::standing::{Standing, standing};
 use crate::context::Context;
 use crate::error::{Error, Result};
 use crate::model::RelPath;
@@ -85,7 +86,10 @@ impl Registered {
         if let Some(base) = self.base.filter(|base| Some(*base) != parent && repository.objects.has(*base)) {
             known.push(repository.tree_of(Some(base))?);
         }
-        let files = Root::open(worktree).ok();
+        let files = match standing(worktree) {
+            Ok(Standing::Directory) => Root::open(worktree).ok(),
+            _ => None,
+        };
         let mut tree = Tree::new();
         let mut is_precious = false;
         for entry in index.iter() {

@@ -3,6 +3,7 @@
 mod everywhere;
 mod in_place;
 mod isolated;
+mod replaced;
 pub mod subject;
 
 use turnback_engine::sandbox::{Mechanism, MechanismChoice, StrategyName};
@@ -23,7 +24,7 @@ enum Binds {
 
 type Clause = (Binds, &'static str, fn(&Place, Subject));
 
-const CLAUSES: [Clause; 17] = [
+const CLAUSES: [Clause; 20] = [
     (Binds::All, "S1, S5: says how it was made", everywhere::says_how_it_was_made),
     (Binds::All, "S2, S3: lives by the table", everywhere::lives_by_the_table),
     (Binds::All, "S9: is listed, and is found by its id", everywhere::is_listed_and_found),
@@ -34,6 +35,9 @@ const CLAUSES: [Clause; 17] = [
     (Binds::Isolated, "S12: rollback is exact", isolated::rollback_is_exact),
     (Binds::Isolated, "P5: a change right after is seen", isolated::a_change_right_after_is_seen),
     (Binds::Isolated, "S10: cleanup loses nothing", isolated::cleanup_loses_nothing),
+    (Binds::Isolated, "S4, S10: a link for a root is not followed", replaced::a_link_for_the_root),
+    (Binds::Isolated, "S4, S10: nor one around it", replaced::a_link_around_the_root),
+    (Binds::All, "S4, C3: no checkpoint is taken through one", replaced::no_checkpoint_through_a_link),
     (Binds::Isolated, "S9: names never collide", isolated::names_never_collide),
     (Binds::Isolated, "S9: lies outside its workspace", isolated::lies_outside),
     (
