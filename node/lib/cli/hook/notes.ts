@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { homedir } from 'node:os';
-import { isAbsolute, join } from 'node:path';
+import { dirname, isAbsolute, join } from 'node:path';
 
 /** What earlier calls of a prompt noted. */
 export interface Known {
@@ -46,7 +46,7 @@ export class Notes {
   }
 
   write(known: Known): void {
-    mkdirSync(this.#directory, { recursive: true, mode: 0o700 });
+    makeDirectory(this.#directory);
     if (!existsSync(this.#file)) this.#sweep();
     const partial = `${this.#file}.${process.pid}`;
     writeFileSync(partial, JSON.stringify(known), { mode: 0o600 });
@@ -64,6 +64,18 @@ export class Notes {
       const status = statSync(file, { throwIfNoEntry: false });
       if (status?.isFile() && status.mtimeMs < before) rmSync(file, { force: true });
     }
+  }
+}
+
+/** One after the other: Node's recursive call never ends where a parent is there and takes no directory, as in `/proc`. */
+function makeDirectory(path: string): void {
+  if (existsSync(path)) return;
+  const parent = dirname(path);
+  if (parent !== path) makeDirectory(parent);
+  try {
+    mkdirSync(path, { mode: 0o700 });
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
   }
 }
 

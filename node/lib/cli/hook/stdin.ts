@@ -24,5 +24,6 @@ async function all(): Promise<string> {
     else chunks.length = 0;
   }
   if (bytes > MOST_BYTES) throw new Error(`the input has ${bytes} bytes, which is more than is read`);
-  return Buffer.concat(chunks).toString();
+  // Without the mark that some hosts put before a text.
+  return new TextDecoder().decode(Buffer.concat(chunks));
 }
