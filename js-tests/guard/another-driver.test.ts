@@ -1,7 +1,7 @@
 // G6, G7, G9: what ran without a checkpoint is remembered, whoever makes the next one and whatever was wrong with the batch or the deps.
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import type { GuardOptions } from './support.js';
-import { atOnce, FakeClock, FakeDriver, FakeLog, noUnhandledRejections, PACKAGES, scene, settled } from './support.js';
+import { FakeClock, FakeDriver, FakeLog, noUnhandledRejections, PACKAGES, scene, settled } from './support.js';
 
 noUnhandledRejections();
 afterEach(() => {
@@ -62,29 +62,38 @@ describe.each(PACKAGES)('over the %s gate', (name, turnback) => {
     expect(await ask(deps)).toMatchObject({ outcome: 'skipped', reason: 'no_driver', protected: false });
   });
 
-  it('those that wait get an attempt of the new driver; what the old one makes too late is deleted by the old one (G10)', async () => {
+  it('those that wait keep the driver that they were asked with, and what it makes is theirs (G9)', async () => {
     const [old, fresh] = [new FakeDriver(), new FakeDriver()];
     const deps: GuardOptions = { enabled: on, driver: old };
     const asked = ask(deps);
     deps.driver = fresh;
-    const joined = ask(deps);
-    expect(old.last.signal.aborted).toBe(true);
+    const other = ask(deps);
+    expect(old.last.signal.aborted).toBe(false);
     old.last.succeed({ checkpointId: 'old' });
     fresh.last.succeed({ checkpointId: 'new' });
-    expect(await asked).toMatchObject({ outcome: 'created', checkpointId: 'new', late: false });
-    expect(await joined).toMatchObject({ outcome: 'joined', checkpointId: 'new' });
+    expect(await asked).toMatchObject({ outcome: 'created', checkpointId: 'old' });
+    expect(await other).toMatchObject({ outcome: 'created', checkpointId: 'new' });
     await settled();
-    expect([old.deleted, fresh.deleted]).toEqual([['old'], []]);
+    expect([old.deleted, fresh.deleted]).toEqual([[], []]);
+  });
+
+  it('a new driver before each of eight parallel batches exhausts no turn (G6)', async () => {
+    const deps: GuardOptions = { enabled: on };
+    const asked = Array.from({ length: 8 }, (_, at) => {
+      deps.driver = { createCheckpoint: async () => ({ checkpointId: `v${at}` }) };
+      return ask(deps);
+    });
+    for (const verdict of await Promise.all(asked)) expect(verdict).toMatchObject({ protected: true });
   });
 
   it('a driver that is taken away while batches wait for it leaves nobody waiting', async () => {
-    const [driver, log] = [new FakeDriver(), new FakeLog()];
-    const deps: GuardOptions = { enabled: on, driver, logger: log };
+    const driver = new FakeDriver();
+    const deps: GuardOptions = { enabled: on, driver };
     const asked = ask(deps);
     deps.driver = undefined;
-    await ask(deps, { sandboxId: 'other', turnId: 'u' });
-    expect(await atOnce(asked)).toMatchObject({ outcome: 'failed', reason: 'driver_failed' });
-    expect(log.warnings).toHaveLength(1);
+    expect(await ask(deps, { sandboxId: 'other', turnId: 'u' })).toMatchObject({ reason: 'no_driver' });
+    driver.last.succeed();
+    expect(await asked).toMatchObject({ outcome: 'created', protected: true });
   });
 
   it.each([

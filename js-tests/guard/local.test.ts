@@ -467,6 +467,18 @@ it('G9: a checkpoint that the store itself removed to make room protects nothing
   expect(await batch()).toMatchObject({ outcome: 'created', late: true, protected: true });
 });
 
+it('G9: a checkpoint protects nothing any more once its ephemeral store is closed', async () => {
+  const manager = await CheckpointManager.open({ store: 'ephemeral' });
+  const [[, turnback]] = PACKAGES;
+  const driver = localDriver(manager, write(join(temporary(), 'w'), { 'a.txt': 'a' }));
+  const guard = turnback.createGuard({ driver, enabled: () => true, timeoutMs: 60_000 });
+  const batch = () => guard.beforeBatch({ sandboxId: 'w', turnId: 't' });
+  await batch();
+  expect(await batch()).toMatchObject({ outcome: 'already_covered' });
+  await manager.close();
+  expect(await batch()).toMatchObject({ outcome: 'failed', protected: false });
+});
+
 it('F50: a workspace is only read: what is in it stays as it is', async () => {
   const home = temporary();
   const workspace = write(join(home, 'w'), { 'a.txt': 'a' });

@@ -172,6 +172,16 @@ describe.each(PACKAGES)('the guard over the %s gate', (_, turnback) => {
     });
   });
 
+  it('one signal of many guards has one listener', async () => {
+    const controller = new AbortController();
+    const { signal } = controller;
+    const all = Array.from({ length: 12 }, () => scene(turnback).guard);
+    const asked = all.map((guard) => guard.beforeBatch({ sandboxId: 's', turnId: 't', signal }));
+    expect(getEventListeners(signal, 'abort')).toHaveLength(1);
+    controller.abort();
+    for (const verdict of await Promise.all(asked)) expect(verdict).toMatchObject({ reason: 'cancelled' });
+  });
+
   describe('G8: release, forget, restores', () => {
     it('F29: a batch that was denied gives the slot back', async () => {
       const { guard, batch, driver } = scene(turnback);

@@ -97,7 +97,7 @@ export class CheckpointManager implements AsyncDisposable {
         events?.queue,
       ),
     );
-    const opened = new OpenStore(native, log, events?.deliver);
+    const opened = new OpenStore(native, log, events?.deliver, store === 'ephemeral');
     opened.log.debug({ store: opened.path }, 'store opened');
     return new CheckpointManager(opened);
   }

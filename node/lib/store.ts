@@ -9,19 +9,29 @@ export class OpenStore {
   readonly native: NativeManager;
   readonly log: Logger;
   readonly #deliver: () => void;
+  readonly #goesWithManager: boolean;
   readonly #running = new Set<Promise<unknown>>();
   #closing: Promise<void> | undefined;
 
-  /** @param deliver gives the logger what the engine has said */
-  constructor(native: NativeManager, log: Logger, deliver: () => void = () => {}) {
+  /**
+   * @param deliver gives the logger what the engine has said
+   * @param goesWithManager whether its checkpoints are gone when it is closed
+   */
+  constructor(native: NativeManager, log: Logger, deliver: () => void = () => {}, goesWithManager = false) {
     this.native = native;
     this.log = log;
     this.#deliver = deliver;
+    this.#goesWithManager = goesWithManager;
   }
 
   /** The store's directory. */
   get path(): string {
     return this.native.storePath.text;
+  }
+
+  /** Whether its checkpoints are gone, or going, with the store itself. */
+  get isGone(): boolean {
+    return this.#goesWithManager && this.#closing !== undefined;
   }
 
   /** @throws TurnbackError `POISONED` once it is closed */

@@ -12,6 +12,7 @@ import type { Path } from '../paths.js';
 import { isVoid, restoresOf } from '../restores.js';
 import { target as checkedTarget, type SandboxOrPath } from '../sandbox/target.js';
 import type { Sandbox } from '../sandbox/types.js';
+import { storeOf } from '../store.js';
 import type { CreateOptions } from '../types.js';
 import type { Driver, DriverAnswer, DriverRequest } from './driver.js';
 
@@ -146,7 +147,8 @@ export function localDriver(
       await manager.deleteCheckpoint(checkpointId);
     },
     restores: () => workspace.restores(),
-    isDeleted: (checkpointId) => wasDeleted(checkpointId) || workspace.isVoid(checkpointId),
+    isDeleted: (checkpointId) =>
+      wasDeleted(checkpointId) || workspace.isVoid(checkpointId) || storeOf(manager)?.isGone === true,
   };
 }
 

@@ -86,6 +86,13 @@ export class ShellGuard implements Guard {
     if (driver !== formerly || (driver !== undefined && this.#gate === undefined)) this.#useDriver(driver);
   }
 
+  /** Whether it can go on with these options: batches that wait keep the driver that they were asked with. */
+  accepts({ driver }: CheckedOptions): boolean {
+    if (driver === this.#options.driver) return true;
+    for (const _ of this.#attempts.sandboxes()) return false;
+    return true;
+  }
+
   /** No checkpoint of the driver that there was counts any more. What ran has run all the same. */
   #useDriver(driver: Driver | undefined): void {
     this.#attempts.use(driver);

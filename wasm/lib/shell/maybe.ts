@@ -42,7 +42,7 @@ export class MaybeGuards {
 
   #guardOf(deps: object, options: CheckedOptions): ShellGuard {
     const kept = this.#kept.get(deps);
-    if (kept !== undefined) {
+    if (kept?.accepts(options)) {
       kept.configure(options);
       return kept;
     }

@@ -13,10 +13,12 @@ export interface Waiter {
   reject(error: Error): void;
 }
 
+/** For all guards: an agent has many, and one signal. */
+const aborts = new Aborts();
+
 /** The batches that wait, under their numbers. */
 export class Waiting {
   readonly #waiters = new Map<number, Waiter & { leave: () => void }>();
-  readonly #aborts = new Aborts();
   #last = 0;
 
   /** Adds a batch. `onAbort` hears of its number if the signal fires while it waits. */
@@ -27,7 +29,7 @@ export class Waiting {
   ): { number: number; verdict: Promise<Verdict> } {
     this.#last += 1;
     const number = this.#last;
-    const leave = signal === undefined ? () => {} : this.#aborts.on(signal, () => onAbort(number));
+    const leave = signal === undefined ? () => {} : aborts.on(signal, () => onAbort(number));
     const verdict = new Promise<Verdict>((resolve, reject) => {
       this.#waiters.set(number, {
         ...batch,
