@@ -58,12 +58,7 @@ export function sandboxFixtures(options: SandboxTestOptions): PlaywrightFixtures
     sandboxPool: [
       // biome-ignore lint/correctness/noEmptyPattern: Playwright reads the pattern to know which fixtures this one needs.
       async ({}, use) => {
-        const pool = new SandboxPool(checked);
-        try {
-          await use(pool);
-        } finally {
-          await pool.close(say);
-        }
+        await SandboxPool.lend(checked, use, say);
       },
       { scope: 'worker' },
     ],

@@ -74,6 +74,16 @@ export class SandboxPool {
     if (ended.finished && (await this.#restored(sandbox, ended))) this.#idle.push(sandbox);
   }
 
+  /** A pool for as long as `use` has something to do with it; closed then, whatever happened. */
+  static async lend(options: Checked, use: (pool: SandboxPool) => Promise<void>, say: Ended['say']): Promise<void> {
+    const pool = new SandboxPool(options);
+    try {
+      await use(pool);
+    } finally {
+      await pool.close(say);
+    }
+  }
+
   /** Removes the store and all sandboxes. What tests still have are those of tests that never ended. */
   async close(say: Ended['say']): Promise<void> {
     const opened = await this.#opened?.catch(() => undefined);

@@ -64,12 +64,7 @@ export function sandboxFixtures(options: SandboxTestOptions): VitestFixtures {
     sandboxPool: [
       // biome-ignore lint/correctness/noEmptyPattern: Vitest reads the pattern to know which fixtures this one needs.
       async ({}, use) => {
-        const pool = new SandboxPool(checked);
-        try {
-          await use(pool);
-        } finally {
-          await pool.close(say);
-        }
+        await SandboxPool.lend(checked, use, say);
       },
       { scope: 'file' },
     ],
