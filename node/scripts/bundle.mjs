@@ -18,6 +18,7 @@ const FILES = {
   'adapters/openai-agents.js': 'lib/adapters/openai-agents.ts',
   'adapters/plain.js': 'lib/adapters/plain.ts',
   'opentelemetry.js': 'lib/opentelemetry.ts',
+  'recording/index.js': 'lib/recording/index.ts',
   'testing/vitest.js': 'lib/testing/vitest.ts',
   'testing/node-test.js': 'lib/testing/node-test.ts',
   'testing/jest.js': 'lib/testing/jest.ts',

@@ -27,19 +27,30 @@ export function guarded(
   const call = (self: unknown, args: unknown[]): unknown => Reflect.apply(work, self, args);
   if (isAsyncGenerator(work)) {
     return async function* (this: unknown, ...args: unknown[]) {
-      await permitted(describe(this, args));
-      return yield* call(this, args) as AsyncGenerator;
+      const over = await permitted(describe(this, args));
+      try {
+        return yield* call(this, args) as AsyncGenerator;
+      } finally {
+        over();
+      }
     };
   }
   return async function (this: unknown, ...args: unknown[]) {
-    await permitted(describe(this, args));
-    return await call(this, args);
+    const over = await permitted(describe(this, args));
+    try {
+      return await call(this, args);
+    } finally {
+      over();
+    }
   };
 }
 
-/** Returns when the call may go on. Throws what the guard refuses with, or the signal's reason: then it must not. */
-async function permitted(asked: Asked | undefined): Promise<void> {
-  if (asked === undefined) return;
+/**
+ * Resolves when the call may go on, with what is to be called when it is over. Throws what the guard refuses with, or the signal's
+ * reason: then it must not.
+ */
+async function permitted(asked: Asked | undefined): Promise<() => void> {
+  if (asked === undefined) return () => {};
   const { signal } = asked;
   // Nothing will run, so nothing needs a checkpoint.
   if (signal?.aborted) throw signal.reason;
@@ -49,6 +60,7 @@ async function permitted(asked: Asked | undefined): Promise<void> {
     permission.giveBack();
     throw signal.reason;
   }
+  return permission.over;
 }
 
 /** Seen before it is called: what it returns would be too late. */

@@ -1,4 +1,5 @@
 import type { Verdict } from '../guard/index.js';
+import { TOLD } from '../recording/marks.js';
 import type { CommandGuard } from './types.js';
 import { untilAborted } from './waits.js';
 import { warn } from './warning.js';
@@ -13,8 +14,8 @@ export interface Request {
   signal: AbortSignal | undefined;
 }
 
-/** The guard let the command pass, or the signal fired before it did. */
-export type Permission = { verdict: Verdict; giveBack: () => void } | 'aborted';
+/** The guard let the command pass, or the signal fired before it did. Then it either did not run, or it did and is over. */
+export type Permission = { verdict: Verdict; giveBack: () => void; over: () => void } | 'aborted';
 
 /**
  * Asks a guard. What it throws is thrown: then the command must not run. If the signal fires, this ends at once, and the
@@ -26,6 +27,7 @@ export async function ask({ guard, sandboxId, turnId, command, signal }: Request
     ...(command === undefined ? {} : { command }),
     ...(turnId === undefined ? {} : { turnId }),
     ...(signal === undefined ? {} : { signal }),
+    ...(guard.ended === undefined ? {} : { [TOLD]: true }),
   };
   const giveBack = (verdict: Verdict | undefined) => {
     // A command without a turn, or proven read-only, holds no slot: giving back would take another's.
@@ -37,9 +39,16 @@ export async function ask({ guard, sandboxId, turnId, command, signal }: Request
       warn('guard.release failed; the turn may go on counting as checkpointed', error);
     }
   };
+  const over = () => {
+    try {
+      guard.ended?.(batch);
+    } catch (error) {
+      warn('guard.ended failed', error);
+    }
+  };
   const asked = (async () => await guard.beforeBatch(batch))();
   const verdict = await untilAborted(signal, asked);
-  if (verdict !== 'aborted') return { verdict, giveBack: () => giveBack(verdict) };
+  if (verdict !== 'aborted') return { verdict, giveBack: () => giveBack(verdict), over };
   // One that refused after all has no slot to give back, and whoever asked has gone.
   asked.then(giveBack).catch(() => {});
   return 'aborted';

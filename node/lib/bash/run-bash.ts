@@ -79,7 +79,7 @@ async function run(options: RunBashOptions): Promise<RunBashResult> {
     const over = await follow(running, [pipes[0].output, pipes[1].output], {
       ...given,
       onOutput: harmless(given.onOutput),
-    });
+    }).finally(() => permission?.over());
     const result = { ...over.result, ...(permission && { checkpoint: permission.verdict }) };
     if (over.unseen !== undefined) {
       throw systemError(

@@ -1,5 +1,5 @@
 /** What `runBash` takes and gives. */
-import type { Guard, Verdict } from '../guard/index.js';
+import type { Batch, Guard, Verdict } from '../guard/index.js';
 
 /** What `runBash` needs of a sandbox. */
 export interface CommandSandbox {
@@ -11,9 +11,10 @@ export interface CommandSandbox {
 
 /**
  * What `runBash` needs of a guard. If `beforeBatch` rejects, the command does not run, and the guard has given the turn's
- * slot back itself; `release` is called once if the command did not run after the guard let it pass (G8, F29).
+ * slot back itself; `release` is called once if the command did not run after the guard let it pass (G8, F29). If there is an
+ * `ended`, it is called once the command that ran is over: a guard that records has one.
  */
-export type CommandGuard = Pick<Guard, 'beforeBatch' | 'release'>;
+export type CommandGuard = Pick<Guard, 'beforeBatch' | 'release'> & { ended?(batch: Batch): void };
 
 /** A piece of output, as it comes. It may end in the middle of a character. */
 export interface OutputChunk {

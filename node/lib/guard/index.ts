@@ -1,6 +1,18 @@
 /** The guard: at most one checkpoint a turn, before its first batch; shared, bounded, never in the way (G1–G11). */
 import { createRequire } from 'node:module';
-import type { Batch, CheckedAnswer, Environment, Guard, GuardOptions, Shell, Verdict } from 'turnback-policy/shell';
+import type {
+  Batch,
+  CheckedAnswer,
+  Environment,
+  Guard,
+  Shell,
+  GuardOptions as ShellOptions,
+  Verdict,
+} from 'turnback-policy/shell';
+import { invalidArgument } from '../errors.js';
+import { isReadOnly } from '../read-only.js';
+import type { Recording } from '../recording/index.js';
+import { ATTACH, type Attached } from '../recording/marks.js';
 import { HOST } from './host.js';
 import { tracedBatch, tracedGuard } from './traced.js';
 
@@ -9,11 +21,16 @@ export type {
   Environment,
   Guard,
   GuardClock,
-  GuardOptions,
   Outcome,
   Reason,
   Verdict,
 } from 'turnback-policy/shell';
+
+/** What a guard can be told. */
+export interface GuardOptions extends ShellOptions {
+  /** Where its batches are recorded, what `openRecording` of `turnback/recording` gave. Without one nothing is. */
+  recording?: Recording | undefined;
+}
 
 let loaded: Shell | undefined;
 
@@ -31,7 +48,27 @@ function shell(): Shell {
  * @throws TurnbackError `INVALID_ARGUMENT` for options that can never be right
  */
 export function createGuard(options: GuardOptions): Guard {
-  return tracedGuard(shell().createGuard(options));
+  const make = (given: ShellOptions) => tracedGuard(shell().createGuard(given));
+  const split = splitOptions(options);
+  if (split === undefined) return make(options);
+  const { recording, others } = split;
+  if (recording === undefined) return make(others);
+  const attach: ((attached: Attached) => Guard) | undefined = recording?.[ATTACH];
+  if (typeof attach !== 'function') {
+    throw invalidArgument('options.recording', 'options.recording is no recording: pass what openRecording() gave');
+  }
+  return attach({ options: others, make, isReadOnly });
+}
+
+/** The recording and the others, where one is spoken of. What cannot be read is the guard's to refuse. */
+function splitOptions(options: GuardOptions): { recording: Recording | undefined; others: ShellOptions } | undefined {
+  try {
+    if (typeof options !== 'object' || options === null || !('recording' in options)) return undefined;
+    const { recording, ...others } = options;
+    return { recording, others };
+  } catch {
+    return undefined;
+  }
 }
 
 /**
@@ -39,10 +76,11 @@ export function createGuard(options: GuardOptions): Guard {
  * call and belongs to the `deps` object, so pass the same object each time. Without `deps`, or without a driver in it, the batch
  * is skipped. Other properties of `deps` are ignored. Their options are read at each batch, the driver too: another one protects
  * what runs from then on. Options that cannot be right stop nobody: the verdict is `failed`, with one warning that names them.
+ * Nothing of it is recorded: for that make a guard.
  *
  * @throws TurnbackError `CHECKPOINT_REQUIRED`, only with `onFailure: 'block'`
  */
-export function maybeCheckpointBeforeBatch(deps: GuardOptions | null | undefined, batch: Batch): Promise<Verdict> {
+export function maybeCheckpointBeforeBatch(deps: ShellOptions | null | undefined, batch: Batch): Promise<Verdict> {
   return tracedBatch(batch, () => shell().maybeCheckpointBeforeBatch(deps, batch));
 }
 
