@@ -241,6 +241,11 @@ impl Error {
         self
     }
 
+    /// Whether a journal is there by which the next writing call goes on (C8).
+    pub(crate) fn is_pending(&self) -> bool {
+        self.details().iter().any(|(name, value)| *name == "pending" && value == "true")
+    }
+
     /// Details for programs, by name.
     #[must_use]
     pub fn details(&self) -> &[(&'static str, String)] {

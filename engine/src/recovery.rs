@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use turnback_core::{CheckpointId, Millis, SandboxId};
 
 use crate::change::Change;
-use crate::model::Uncovered;
+use crate::model::{RelPath, Uncovered};
 
 /// What kind of work writes to a workspace.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -103,6 +103,8 @@ pub struct Begun {
     pub undo_checkpoint_id: Option<CheckpointId>,
     /// When it was begun.
     pub started_at: Millis,
+    /// The paths that it is limited to; `None` for all.
+    pub paths: Option<Vec<RelPath>>,
 }
 
 /// An interrupted restore that nobody has taken up again yet.

@@ -25,12 +25,17 @@ export async function workerEnds(manager: CheckpointManager, { sandboxId }: Sand
 }
 
 /** A rollback that is cancelled when it begins to write. */
-export async function interrupted(manager: CheckpointManager, workspace: string, checkpoint: SandboxCheckpoint) {
+export async function interrupted(
+  manager: CheckpointManager,
+  workspace: string,
+  checkpoint: SandboxCheckpoint,
+  scope: { paths?: string[] } = {},
+) {
   for (;;) {
     const controller = new AbortController();
     const onProgress = ({ phase }: Progress) => void (phase === 'apply' && controller.abort('enough'));
     try {
-      await manager.rollbackTo(checkpoint, { signal: controller.signal, onProgress });
+      await manager.rollbackTo(checkpoint, { ...scope, signal: controller.signal, onProgress });
     } catch (error) {
       await workerEnds(manager, checkpoint);
       const waits = (await manager.pending()).length > 0;

@@ -137,6 +137,24 @@ describe('C8: an interrupted rollback', () => {
     expect(picture(workspace)).toEqual(before);
   });
 
+  it('deadlineMs: of what was never begun the error says that too', async () => {
+    const { manager, checkpoint, ruined, workspace } = await damaged();
+    const error = await rejection(manager.rollbackTo(checkpoint, { deadlineMs: 1 }));
+    expect(error).toMatchObject({ code: 'TIMED_OUT', details: { begun: false, pending: false } });
+    expect(picture(workspace)).toEqual(ruined);
+  });
+
+  it('of what was limited to paths the paths are named', async () => {
+    const { manager, workspace, checkpoint } = await damaged();
+    // All but one: few are brought back before the interruption.
+    const paths = Array.from({ length: 19 }, (_, at) => `d${at}`).sort();
+    await interrupted(manager, workspace, checkpoint, { paths });
+    expect((await manager.pending())[0]?.begun?.paths?.map(({ path }) => path).sort()).toEqual(paths);
+    const report = await manager.recover(workspace);
+    expect(report?.begun?.paths?.map(({ path }) => path).sort()).toEqual(paths);
+    expect(readFileSync(join(workspace, 'd19/f19'), 'utf8')).toBe('damaged\n');
+  });
+
   it('C12: a checkpoint that is given up while it finishes one says that it waits on', async () => {
     const { manager, workspace, checkpoint } = await damaged();
     await interrupted(manager, workspace, checkpoint);

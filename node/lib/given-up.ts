@@ -35,7 +35,7 @@ export function knownBy(ticket: Ticket, writes: Writes | undefined): Known {
   return {
     ...told,
     // What was interrupted may wait where it was not looked at yet.
-    ...(writes === 'resume' && !pending && !finished ? {} : { pending }),
+    ...((writes === 'resume' && !pending && !finished) || mayBeEnded ? {} : { pending }),
     begun,
     ...(finished ? { finished } : {}),
     ...(undoCheckpointId === undefined || !(begun || pending) ? {} : { undoCheckpointId }),

@@ -88,6 +88,8 @@ export interface NativeBegun {
   undoCheckpointId?: string
   /** When it was begun, in milliseconds since the Unix epoch. */
   startedAtMs: number
+  /** The paths that it is limited to. */
+  paths?: Array<PathText>
 }
 
 /** A path that differs. */

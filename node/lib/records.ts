@@ -117,7 +117,7 @@ export function rollbackReport(from: NativeRollbackReport): RollbackReport {
   });
 }
 
-function begun({ kind, targets, undoCheckpointId, startedAtMs }: NativeBegun): Begun {
+function begun({ kind, targets, undoCheckpointId, startedAtMs, paths }: NativeBegun): Begun {
   return Object.freeze({
     kind: kind as RestoreKind,
     targets: Object.freeze(targets),
@@ -125,6 +125,7 @@ function begun({ kind, targets, undoCheckpointId, startedAtMs }: NativeBegun): B
     get startedAt() {
       return new Date(startedAtMs);
     },
+    ...(paths === undefined ? {} : { paths: list(paths, (one) => Object.freeze(path(one))) }),
   });
 }
 

@@ -156,7 +156,7 @@ export async function restoring<T>(
     of(await workspace());
     begun = true;
     const done = await restore((known) => {
-      unanswered = known.pending === undefined;
+      unanswered = known.pending === undefined && known.begun === undefined;
       return afterRestore(known);
     });
     over(outcome(done));

@@ -310,6 +310,8 @@ export interface Begun {
   readonly undoCheckpointId?: string;
   /** A new `Date` at each reading. */
   readonly startedAt: Date;
+  /** The paths that it was limited to. Not there when it was about everything. */
+  readonly paths?: readonly { readonly path: string; readonly pathBytes?: Uint8Array }[];
 }
 
 /** An interrupted restore that waits (C8): the next call that writes to its workspace finishes it. */

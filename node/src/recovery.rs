@@ -19,6 +19,8 @@ pub struct NativeBegun {
     pub undo_checkpoint_id: Option<String>,
     /// When it was begun, in milliseconds since the Unix epoch.
     pub started_at_ms: i64,
+    /// The paths that it is limited to.
+    pub paths: Option<Vec<PathText>>,
 }
 
 impl TryFrom<&engine::Begun> for NativeBegun {
@@ -30,6 +32,10 @@ impl TryFrom<&engine::Begun> for NativeBegun {
             targets: from.targets.iter().map(ToString::to_string).collect(),
             undo_checkpoint_id: from.undo_checkpoint_id.map(|id| id.to_string()),
             started_at_ms: to_js(from.started_at.as_u64())?,
+            paths: from
+                .paths
+                .as_ref()
+                .map(|paths| paths.iter().map(|path| PathText::from_bytes(path.as_bytes())).collect()),
         })
     }
 }

@@ -151,7 +151,7 @@ impl Manager {
         match done {
             Ok(carry) => Ok(carry),
             Err(error) => {
-                if !error.details().iter().any(|(name, _)| *name == "pending") {
+                if !error.is_pending() {
                     self.discard(&made);
                 }
                 Err(told(error, ctx))

@@ -62,20 +62,45 @@ fn begun(cause: Error, found: String, advice: String) -> Error {
 
 /// The error of a restore, with what became of the workspace where it does not say so itself.
 pub(super) fn told(error: Error, ctx: &Context) -> Error {
-    let says_so = error.details().iter().any(|(name, _)| matches!(*name, "pending" | "begun"));
-    let error = match error.code() {
-        Code::TimedOut if !says_so => {
-            error.advised("nothing was written to the workspace: give it more time")
+    let says = |error: &Error, what| error.details().iter().any(|(name, _)| *name == what);
+    let recovered = ctx.reached.far().recovered;
+    let gave_up = matches!(error.code(), Code::Aborted | Code::TimedOut);
+    let error = match (gave_up && !says(&error, "pending") && !says(&error, "begun"), recovered) {
+        (false, None) => return completed(error),
+        (false, Some(_)) => error,
+        (true, recovered) => {
+            let nothing = match recovered {
+                None => "nothing was written to the workspace",
+                Some(_) => "of what was asked nothing was written to the workspace",
+            };
+            let more = if error.code() == Code::TimedOut { ": give it more time" } else { "" };
+            error.advised(format!("{nothing}{more}"))
         }
-        Code::Aborted if !says_so => error.advised("nothing was written to the workspace"),
-        _ => error,
     };
-    match ctx.reached.far().recovered {
+    let error = match recovered {
         None => error,
         Some(outcome) => {
-            let advice = format!("{}; before that an interrupted restore was ended", error.advice());
+            let ended = match outcome {
+                "finished" => "before that a restore that had been interrupted was carried out to its end",
+                _ => "before that a restore that had been interrupted was given up",
+            };
+            let advice = format!("{}; {ended}", error.advice());
             error.advised(advice).with_detail("recovered", outcome.to_owned())
         }
+    };
+    completed(error)
+}
+
+/// Of what was given up both are said, whichever is not.
+fn completed(error: Error) -> Error {
+    match error.code() {
+        Code::Aborted | Code::TimedOut => ["pending", "begun"].into_iter().fold(error, |error, what| {
+            match error.details().iter().any(|(name, _)| *name == what) {
+                true => error,
+                false => error.with_detail(what, "false".to_owned()),
+            }
+        }),
+        _ => error,
     }
 }
 

@@ -42,9 +42,7 @@ impl Manager {
         inner.store.require_writable()?;
         let workspace = Workspace::resolve_missing(directory)?;
         let _workspace = inner.lock_workspace(&workspace, ctx)?;
-        let recovered = inner
-            .recover_first(&workspace, &BTreeSet::new(), ctx)
-            .map_err(|error| inner.waits_on(&workspace, error))?;
+        let recovered = inner.recover_first(&workspace, &BTreeSet::new(), ctx)?;
         Ok(recovered.map(|recovered| recovered.report))
     }
 
@@ -126,10 +124,11 @@ impl Inner {
         protected: &BTreeSet<CheckpointId>,
         ctx: &Context,
     ) -> Result<Option<Recovered>> {
-        self.with_room(protected, ctx, || {
+        let recovered = self.with_room(protected, ctx, || {
             let _store = self.share_store(ctx)?;
             self.recover_pending(workspace, ctx)
-        })
+        });
+        recovered.map_err(|error| self.waits_on(workspace, error))
     }
 
     /// Takes up what was interrupted. The locks of the workspace and of the store must be held.
@@ -316,12 +315,12 @@ impl Inner {
 
     /// The error of a call that was to end what was interrupted: it waits on, also where nobody can read what it is.
     fn waits_on(&self, workspace: &Workspace, error: Error) -> Error {
-        let is_told = error.details().iter().any(|(name, _)| *name == "pending");
         let is_there = || journal_file::path(self.layout(), workspace.id.as_str()).try_exists();
         match error.code() {
-            Code::Aborted | Code::TimedOut if !is_told && is_there().unwrap_or(true) => {
-                error.advised("what was interrupted waits on").with_detail("pending", "true".to_owned())
-            }
+            Code::Aborted | Code::TimedOut if !error.is_pending() && is_there().unwrap_or(true) => error
+                .advised("what was interrupted waits on")
+                .with_detail("pending", "true".to_owned())
+                .with_detail("begun", "true".to_owned()),
             _ => error,
         }
     }
@@ -378,6 +377,7 @@ fn begun(head: &Head) -> Begun {
         targets: head.targets.clone(),
         undo_checkpoint_id: head.undo,
         started_at: head.started_at,
+        paths: head.paths.clone(),
     }
 }
 

@@ -255,16 +255,12 @@ pub(super) fn commit(handle: &Handle, options: &CommitOptions, ctx: &Context) ->
             Ok(report)
         }
         Err(error) => {
-            if !is_pending(&error) && at.record().is_ok_and(is_cut_short) {
+            if !error.is_pending() && at.record().is_ok_and(is_cut_short) {
                 at.note(|record| drop(record.extra.remove(UNDER_WAY)))?;
             }
             Err(error)
         }
     }
-}
-
-fn is_pending(error: &Error) -> bool {
-    error.details().iter().any(|(name, _)| *name == "pending")
 }
 
 /// Everything is written: the record follows.
@@ -335,7 +331,7 @@ pub(super) fn undo(handle: &Handle, ctx: &Context) -> Result<RollbackReport> {
             Ok(report)
         }
         Err(error) => {
-            if !is_pending(&error) {
+            if !error.is_pending() {
                 at.note(|record| drop(record.extra.remove(UNDOING)))?;
             }
             Err(error)

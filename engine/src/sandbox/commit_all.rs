@@ -63,7 +63,7 @@ impl SandboxManager {
                 |report: &CommitReport| report.pre_apply_checkpoint_id.is_some() || report.commit.is_some();
             let mut committed: Vec<_> =
                 all.iter().zip(&reports).filter(|(_, report)| wrote(report)).map(|(s, _)| s).collect();
-            if failed.as_ref().is_err_and(is_pending) {
+            if failed.as_ref().is_err_and(Error::is_pending) {
                 // It would be finished by the next call.
                 committed.push(&all[nth]);
             }
@@ -89,10 +89,6 @@ impl SandboxManager {
         together.end()?;
         Ok(reports)
     }
-}
-
-fn is_pending(error: &Error) -> bool {
-    error.details().iter().any(|(name, _)| *name == "pending")
 }
 
 fn stays(why: &str) -> Error {

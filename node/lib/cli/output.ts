@@ -70,7 +70,7 @@ export class Output {
       const told = Object.entries(fields).map(
         ([key, value]) => `${key}: ${value instanceof Error ? value.message : value}`,
       );
-      process.stderr.write(`turnback: warning: ${printableMessage(`${message} (${told.join(', ')})`)}\n`);
+      process.stderr.write(`turnback: warning: ${printableMessage(this.prose(`${message} (${told.join(', ')})`))}\n`);
     };
     return { debug() {}, info() {}, warn, error: warn };
   }

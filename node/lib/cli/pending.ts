@@ -1,13 +1,23 @@
 /** What was interrupted, for people: that it waits, and what became of it (C8). */
 import type { CheckpointManager } from '../manager.js';
-import type { PendingRestore, RecoveryReport, RollbackReport } from '../types.js';
+import type { Begun, PendingRestore, RecoveryReport, RollbackReport } from '../types.js';
 import { changeLines, changeSummary, isWhole, leftLines } from './lists.js';
 import type { Output } from './output.js';
 import { count, printable, printableMessage, when } from './text.js';
 
-/** For example `an interrupted rollback of /home/me/project (begun 2026-11-30 14:05:09)`. */
+/** The paths that it was limited to, the first of them by name. */
+function scopeText(begun: Begun | undefined): string {
+  const paths = begun?.paths;
+  if (paths === undefined) return '';
+  const named = paths.slice(0, 3).map(({ path }) => printable(path));
+  const more = paths.length - named.length;
+  return ` of ${named.join(', ')}${more === 0 ? '' : ` and ${count(more, 'other path')}`}`;
+}
+
+/** For example `an interrupted rollback of src in /home/me/project (begun 2026-11-30 14:05:09)`. */
 export function pendingText({ workspace, begun }: PendingRestore): string {
-  const where = workspace === undefined ? '' : ` of ${printable(workspace)}`;
+  const scope = scopeText(begun);
+  const where = workspace === undefined ? scope : `${scope} ${scope === '' ? 'of' : 'in'} ${printable(workspace)}`;
   return begun === undefined
     ? `an interrupted rollback${where} whose journal is damaged`
     : `an interrupted ${begun.kind}${where} (begun ${when(begun.startedAt)})`;
@@ -41,7 +51,9 @@ const ENDS: Record<RecoveryReport['outcome'], string> = {
 export function recoveryLines(report: RecoveryReport, output: Output, withUndo = true): string[] {
   const { outcome, begun, actions, journalPath, reason } = report;
   const what =
-    begun === undefined ? 'An interrupted rollback' : `The ${begun.kind} that was begun ${when(begun.startedAt)}`;
+    begun === undefined
+      ? 'An interrupted rollback'
+      : `The ${begun.kind}${scopeText(begun)} that was begun ${when(begun.startedAt)}`;
   const lines = [`${what} in ${printable(report.workspace)} ${ENDS[outcome]}.`];
   if (outcome === 'finished') {
     lines.push(`  ${count(report.written, 'path')} written, ${count(report.deleted, 'path')} deleted now`);

@@ -11,7 +11,7 @@ use super::repository::Repository;
 use crate::checkpoint::edit::Edited;
 use crate::checkpoint::{Manager, RevertRequest};
 use crate::context::Context;
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::report::Conflict;
 use crate::restore::OnConflict;
 use crate::sandbox::commit::OnCommitConflict;
@@ -88,7 +88,7 @@ pub(super) fn move_head(
     let edited = scene.manager.edit(&record.resource, &plan_id, &mut mover, scene.ctx);
     let edited = match edited {
         Ok(edited) => edited,
-        Err(error) if is_begun(&error) => return Err(error),
+        Err(error) if error.is_pending() => return Err(error),
         Err(error) => {
             drop_checkpoints(scene, mover.work.as_ref());
             mover.move_back()?;
@@ -135,11 +135,6 @@ pub(super) fn move_head(
 fn has_moved(scene: &Scene<'_>, work: &Work) -> Result<bool> {
     let (from, to) = (work.from()?, work.to()?);
     Ok(from != to && scene.repository.tip(&scene.repository.head()?)? == to)
-}
-
-/// Whether files may have been written: then the record keeps what is needed to finish.
-fn is_begun(error: &Error) -> bool {
-    error.details().iter().any(|(name, _)| *name == "pending")
 }
 
 fn clear(at: &mut Locked<'_>, scene: &Scene<'_>, token: &str) -> Result<()> {
