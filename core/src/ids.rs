@@ -263,3 +263,17 @@ named_id! {
     /// The id of a turn, one round of an agent's work. 1 to 200 bytes of any UTF-8 (G2): the comment format escapes what it must.
     TurnId, IdKind::Turn, controls: true
 }
+
+impl SandboxId {
+    /// The id that is this number, in decimal digits.
+    pub(crate) fn of_number(number: u32) -> Self {
+        Self(number.to_string())
+    }
+}
+
+impl TurnId {
+    /// The id that is this number, in decimal digits.
+    pub(crate) fn of_number(number: u32) -> Self {
+        Self(number.to_string())
+    }
+}

@@ -13,6 +13,7 @@ mod lifecycle;
 mod phase;
 mod policy;
 mod retention;
+mod simulate;
 mod strategy;
 mod time;
 
@@ -29,8 +30,13 @@ pub use lifecycle::{IllegalTransition, SandboxStatus, TRANSITIONS, UnknownStatus
 pub use phase::{Phase, UnknownPhase};
 pub use policy::{CHECKPOINT_TIMEOUT, should_checkpoint};
 pub use retention::{
-    AUTOMATIC_LAST, AUTOMATIC_WITHIN, KeepReason, Kept, Retained, RetentionPlan, RetentionRules,
-    plan_retention,
+    AUTOMATIC_LAST, AUTOMATIC_WITHIN, AutomaticRule, KeepReason, Kept, Retained, RetentionPlan,
+    RetentionRules, plan_retention,
+};
+pub use simulate::{
+    AttemptEnd, AttemptRecord, BatchRecord, DriverEnd, DriverModel, Latency, Lost, MOST_BATCHES, ModelPolicy,
+    PolicyKind, Rate, Recorded, Replay, Summary, Timeline, TimelineBatch, TooManyBatches, Waiting, Why,
+    simulate,
 };
 pub use strategy::{Strategy, UnknownStrategy};
 pub use time::{Millis, MillisSpan};

@@ -10,6 +10,29 @@ pub const AUTOMATIC_LAST: usize = 50;
 /// How long an automatic checkpoint is kept by default: seven days (C16).
 pub const AUTOMATIC_WITHIN: MillisSpan = MillisSpan::from_millis(7 * 24 * 60 * 60 * 1000);
 
+/// How long automatic checkpoints stay (C16).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct AutomaticRule {
+    /// How many of each workspace.
+    pub last: usize,
+    /// How old they may become.
+    pub within: MillisSpan,
+}
+
+impl Default for AutomaticRule {
+    fn default() -> Self {
+        Self { last: AUTOMATIC_LAST, within: AUTOMATIC_WITHIN }
+    }
+}
+
+impl AutomaticRule {
+    /// Whether an automatic checkpoint stays: one goes when there are `last` or more younger ones of its workspace (`rank`), or it is older
+    /// than `within`. The newest checkpoint of a workspace always stays.
+    pub fn keeps(self, is_newest: bool, rank: usize, age: MillisSpan) -> bool {
+        is_newest || (rank < self.last && age <= self.within)
+    }
+}
+
 /// What retention has to know of a checkpoint.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Kept {
@@ -173,9 +196,10 @@ pub fn plan_retention(
             match rules {
                 RetentionRules::Automatic if !one.is_automatic() => Fate::Stays(KeepReason::AskedFor),
                 RetentionRules::Automatic if rank == 0 => Fate::Stays(KeepReason::Newest),
-                RetentionRules::Automatic if automatic_rank >= AUTOMATIC_LAST => Fate::Goes,
-                RetentionRules::Automatic if age > AUTOMATIC_WITHIN => Fate::Goes,
-                RetentionRules::Automatic => Fate::Stays(KeepReason::Last),
+                RetentionRules::Automatic if AutomaticRule::default().keeps(false, automatic_rank, age) => {
+                    Fate::Stays(KeepReason::Last)
+                }
+                RetentionRules::Automatic => Fate::Goes,
                 RetentionRules::Asked { last, within, max_bytes } => {
                     let reason = match (last, within) {
                         (Some(last), _) if rank < last => Some(KeepReason::Last),

@@ -27,3 +27,19 @@ export {
 } from './guard.js';
 export { allowedTransitions, isLegalTransition, type SandboxStatus } from './lifecycle.js';
 export { CHECKPOINT_TIMEOUT_MS, type CheckpointState, shouldCheckpoint } from './policy.js';
+export type {
+  AttemptEvent,
+  BatchEvent,
+  DriverModel,
+  Latency,
+  Policy,
+  PolicyKind,
+  RecordedAttempt,
+  Retention,
+  Scenario,
+  ScenarioBatch,
+  Simulation,
+  Summary,
+  TraceEvent,
+} from './simulate/index.js';
+export { simulate } from './simulate/simulate.js';

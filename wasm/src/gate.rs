@@ -4,7 +4,7 @@ use wasm_bindgen::prelude::*;
 use crate::error::Refused;
 
 /// The largest integer that a JavaScript number holds exactly.
-const MAX_SAFE: f64 = 9_007_199_254_740_991.0;
+pub(crate) const MAX_SAFE: f64 = 9_007_199_254_740_991.0;
 
 /// The guard's rules as a state machine; `turnback-core` has the whole description. JSON goes in and comes out.
 #[wasm_bindgen]

@@ -7,6 +7,7 @@ mod error;
 mod gate;
 mod lifecycle;
 mod policy;
+mod simulate;
 
 /// A module without threads needs no more, and the standard library's is much of what a page downloads (W11).
 #[cfg(all(target_family = "wasm", not(target_feature = "atomics")))]
@@ -18,3 +19,4 @@ pub use lifecycle::{allowed_transitions, is_legal_transition};
 pub use policy::{
     CommentParts, FlagDecision, checkpoint_comment, parse_checkpoint_comment, resolve_flag, should_checkpoint,
 };
+pub use simulate::simulate;

@@ -162,6 +162,12 @@ impl Gate {
         {
             return Err(GateError::BatchInUse { batch: batch.batch });
         }
+        self.take_in(input, now);
+        Ok(())
+    }
+
+    /// [`handle`](Self::handle), for those who give no number twice.
+    pub(crate) fn take_in(&mut self, input: &Input, now: Millis) {
         self.now = self.now.max(now);
         self.pass_deadlines();
         match input {
@@ -190,7 +196,6 @@ impl Gate {
         }
         self.delete_late();
         self.plan_sweep();
-        Ok(())
     }
 
     /// A batch comes whose host expects it to be covered (its flag is on, and nothing else speaks against a checkpoint): the

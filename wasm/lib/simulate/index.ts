@@ -1,4 +1,5 @@
 /** Scenarios and what becomes of them under a policy (P3). */
+export { policyName } from './names.js';
 export type {
   DriverModel,
   Latency,
@@ -9,4 +10,6 @@ export type {
   Scenario,
   ScenarioBatch,
 } from './scenario.js';
+export { simulate } from './simulate.js';
 export type { AttemptEvent, BatchEvent, Simulation, Summary, TraceEvent } from './simulation.js';
+export { checkScenario } from './validate.js';

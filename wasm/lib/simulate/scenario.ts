@@ -52,7 +52,7 @@ export interface DriverModel {
   latency?: Latency;
   /** How many of all attempts fail: 0 to 1, 0 by default. */
   failureRate?: number;
-  /** How many of all attempts are never answered: 0 to 1, 0 by default. Together with {@link failureRate} at most 1. */
+  /** How many of all attempts are never answered: 0 to 1, 0 by default; of those that do not fail if both together are over 1. */
   stallRate?: number;
   /**
    * Whether an attempt that is led by a batch with an {@link ScenarioBatch.attempt} goes as that was recorded: `true` by default. All
@@ -106,7 +106,7 @@ export interface Policy {
 
 /** Which checkpoints stay. One that is not among the last of its sandbox goes, and so does one that is too old; the newest stays (C16). */
 export interface Retention {
-  /** How many of each sandbox: at least 1, 50 by default. */
+  /** How many of each sandbox: 50 by default. */
   keepLast?: number;
   /** How old they may become: 7 days by default. */
   keepWithinMs?: number;

@@ -1,0 +1,210 @@
+import { failure, isTurnbackError, type TurnbackError } from '../error.js';
+import type { Scenario } from './scenario.js';
+
+/** The longest time limit that a guard takes. */
+const MAX_LIMIT_MS = 2 ** 31 - 1;
+const MAX_SEED = 2 ** 32 - 1;
+const MOST_BATCHES = 1_000_000;
+const MOST_POLICIES = 100;
+const MOST_SAMPLES = 100_000;
+
+/** Checks a value and throws if it is not what it should be. `path` says where it stands, as `batches[3].startMs`. */
+type Check = (value: unknown, path: string) => void;
+
+/** What an object may have, and which of it it must have. */
+interface Shape {
+  readonly required: Readonly<Record<string, Check>>;
+  readonly optional: Readonly<Record<string, Check>>;
+}
+
+function shown(value: unknown): string {
+  if (value === null || value === undefined) return String(value);
+  if (Array.isArray(value)) return 'an array';
+  if (typeof value === 'string') return JSON.stringify(value.length > 40 ? `${value.slice(0, 40)}…` : value);
+  return typeof value === 'number' || typeof value === 'boolean' ? String(value) : `of type ${typeof value}`;
+}
+
+function refused(path: string, what: string): TurnbackError {
+  return failure('INVALID_ARGUMENT', `${path === '' ? 'the scenario' : path} ${what}`, {
+    details: { argument: 'scenario', path },
+  });
+}
+
+function needed(value: unknown, path: string, what: string): TurnbackError {
+  return refused(
+    path,
+    value === undefined ? `is missing: it has to be ${what}` : `is ${shown(value)}: it has to be ${what}`,
+  );
+}
+
+const whole =
+  (least: number, most: number, unit: string): Check =>
+  (value, path) => {
+    if (typeof value !== 'number' || !Number.isInteger(value) || value < least || value > most) {
+      const bound = most === Number.MAX_SAFE_INTEGER ? '2^53 - 1' : most;
+      throw needed(value, path, `a whole number${unit} from ${least} to ${bound}`);
+    }
+  };
+
+const millis = whole(0, Number.MAX_SAFE_INTEGER, ' of milliseconds');
+
+const share: Check = (value, path) => {
+  if (typeof value !== 'number' || !(value >= 0 && value <= 1)) throw needed(value, path, 'a number from 0 to 1');
+};
+
+const text: Check = (value, path) => {
+  if (typeof value !== 'string') throw needed(value, path, 'a text');
+};
+
+const name: Check = (value, path) => {
+  if (typeof value !== 'string' || value === '') throw needed(value, path, 'a text that is not empty');
+};
+
+const flag: Check = (value, path) => {
+  if (typeof value !== 'boolean') throw needed(value, path, 'true or false');
+};
+
+const oneOf =
+  (...words: readonly unknown[]): Check =>
+  (value, path) => {
+    if (!words.includes(value)) throw needed(value, path, words.map((word) => JSON.stringify(word)).join(' or '));
+  };
+
+const list =
+  (least: number, most: number, each: Check): Check =>
+  (value, path) => {
+    if (!Array.isArray(value)) throw needed(value, path, 'an array');
+    if (value.length < least || value.length > most) {
+      throw refused(path, `has ${value.length} entries: it has to have ${least} to ${most}`);
+    }
+    for (let at = 0; at < value.length; at++) each(value[at], `${path}[${at}]`);
+  };
+
+const object =
+  ({ required, optional }: Shape): Check =>
+  (value, path) => {
+    if (typeof value !== 'object' || value === null || Array.isArray(value)) throw needed(value, path, 'an object');
+    const given = value as Record<string, unknown>;
+    const inside = path === '' ? '' : `${path}.`;
+    for (const key of Object.keys(given)) {
+      if (!Object.hasOwn(required, key) && !Object.hasOwn(optional, key)) {
+        const known = [...Object.keys(required), ...Object.keys(optional)].join(', ');
+        throw refused(`${inside}${key}`, `is not known: ${path === '' ? 'a scenario' : path} takes ${known}`);
+      }
+    }
+    for (const key in required) required[key]?.(given[key], `${inside}${key}`);
+    for (const key in optional) {
+      if (given[key] !== undefined) optional[key]?.(given[key], `${inside}${key}`);
+    }
+  };
+
+/** Further than the schema can say: bounds in their order. */
+const rising =
+  (shape: Shape, ...keys: string[]): Check =>
+  (value, path) => {
+    object(shape)(value, path);
+    const bounds = value as Record<string, number | undefined>;
+    let last = keys[0] as string;
+    for (const key of keys.slice(1)) {
+      if ((bounds[key] ?? 0) < (bounds[last] ?? 0)) {
+        throw refused(`${path}.${key}`, `is ${bounds[key]}, below ${last}, which is ${bounds[last]}`);
+      }
+      last = key;
+    }
+  };
+
+const kind = text;
+
+const LATENCIES: Readonly<Record<string, Check>> = {
+  fixed: object({ required: { kind, ms: millis }, optional: {} }),
+  uniform: rising({ required: { kind, minMs: millis, maxMs: millis }, optional: {} }, 'minMs', 'maxMs'),
+  quantiles: rising(
+    { required: { kind, p50Ms: millis, p90Ms: millis, p99Ms: millis, maxMs: millis }, optional: { minMs: millis } },
+    'minMs',
+    'p50Ms',
+    'p90Ms',
+    'p99Ms',
+    'maxMs',
+  ),
+  samples: object({ required: { kind, ms: list(1, MOST_SAMPLES, millis) }, optional: {} }),
+};
+
+const latency: Check = (value, path) => {
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) throw needed(value, path, 'an object');
+  const { kind } = value as { kind?: unknown };
+  oneOf(...Object.keys(LATENCIES))(kind, `${path}.kind`);
+  LATENCIES[kind as string]?.(value, path);
+};
+
+const driver = object({
+  required: {},
+  optional: { latency, failureRate: share, stallRate: share, recorded: flag },
+});
+
+const POLICY = object({
+  required: {
+    kind: oneOf('per_turn', 'every_batch', 'interval', 'last_turn_only', 'shared_across_turns', 'never'),
+  },
+  optional: {
+    name: text,
+    when: oneOf('always', 'unless_read_only'),
+    timeoutMs: whole(1, MAX_LIMIT_MS, ' of milliseconds'),
+    onFailure: oneOf('proceed', 'block'),
+    intervalMs: millis,
+    retention: object({ required: {}, optional: { keepLast: whole(0, MAX_SEED, ''), keepWithinMs: millis } }),
+  },
+});
+
+const policy: Check = (value, path) => {
+  POLICY(value, path);
+  const { kind, intervalMs } = value as { kind: string; intervalMs?: unknown };
+  if (kind === 'interval') millis(intervalMs, `${path}.intervalMs`);
+  else if (intervalMs !== undefined) throw refused(`${path}.intervalMs`, 'is for the kind interval only: leave it out');
+};
+
+const batch = object({
+  required: {
+    sandbox: name,
+    turn: (value, path) => {
+      if (value !== null && (typeof value !== 'string' || value === '')) {
+        throw needed(value, path, 'a text that is not empty, or null where nobody knows the turn');
+      }
+    },
+    startMs: millis,
+    durationMs: millis,
+    kind: oneOf('read_only', 'destructive'),
+  },
+  optional: {
+    tool: text,
+    attempt: object({ required: { ms: millis, outcome: oneOf('succeeded', 'failed', 'stalled') }, optional: {} }),
+  },
+});
+
+const scenario = object({
+  required: { version: oneOf(1), batches: list(0, MOST_BATCHES, batch) },
+  optional: {
+    name: text,
+    description: text,
+    seed: whole(0, MAX_SEED, ''),
+    driver,
+    policies: list(1, MOST_POLICIES, policy),
+  },
+});
+
+/**
+ * `value`, if it is a scenario: types, ranges, no field that the format does not have.
+ *
+ * @throws TurnbackError `INVALID_ARGUMENT`; `details.path` says where, for instance `batches[3].startMs`, or nothing for the whole
+ */
+export function checkScenario(value: unknown): Scenario {
+  try {
+    scenario(value, '');
+  } catch (cause) {
+    if (isTurnbackError(cause)) throw cause;
+    throw failure('INVALID_ARGUMENT', 'the scenario cannot be read: pass a plain object', {
+      details: { argument: 'scenario', path: '' },
+      cause,
+    });
+  }
+  return value as Scenario;
+}
