@@ -48,6 +48,8 @@ export interface Run {
   abortSignal?: AbortSignal;
   /** Awaited before each answer of the model. */
   before?: (step: number) => Promise<void>;
+  /** Further options of the run, in the words of each version. */
+  more?: object;
 }
 
 /** The versions differ in their types far more than in what is used here. */
@@ -115,6 +117,7 @@ export class Sdk {
     context,
     abortSignal,
     before,
+    more,
   }: Run): object {
     let step = 0;
     const next = async () => {
@@ -142,6 +145,7 @@ export class Sdk {
       tools,
       messages,
       maxRetries: 0,
+      ...more,
       stopWhen: this.#ai.stepCountIs(9),
       ...(abortSignal === undefined ? {} : { abortSignal }),
       ...(context === undefined
