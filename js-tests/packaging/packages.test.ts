@@ -31,7 +31,7 @@ const entries = (name: string): string[] =>
 
 describe('what is packed', () => {
   /** The most bytes of each tarball. */
-  const MOST: Record<string, number> = { turnback: 320_000, 'turnback-policy': 220_000, [BINARY_PACKAGE]: 6_000_000 };
+  const MOST: Record<string, number> = { turnback: 340_000, 'turnback-policy': 250_000, [BINARY_PACKAGE]: 6_000_000 };
 
   it('is no larger than it has to be', () => {
     const sizes = packed.map(

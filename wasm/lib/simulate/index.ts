@@ -1,5 +1,6 @@
 /** Scenarios and what becomes of them under a policy (P3). */
 export { policyName } from './names.js';
+export { type DroppedLine, type ParseOptions, parseScenario } from './parse.js';
 export type {
   DriverModel,
   Latency,

@@ -4,11 +4,14 @@ import { wrapTools } from 'turnback/ai';
 import { guardTool } from 'turnback/mcp';
 import { guardExecute } from 'turnback/openai-agents';
 import { guardFunction } from 'turnback/plain';
+import { openRecording, type Recording } from 'turnback/recording';
 import { sandboxPerTest as forJest } from 'turnback/testing/jest';
 import { sandboxPerTest as forNode } from 'turnback/testing/node-test';
 import { sandboxFixtures as forPlaywright } from 'turnback/testing/playwright';
 import { sandboxFixtures as forVitest } from 'turnback/testing/vitest';
 import { checkpointComment, createGuard as portableGuard } from 'turnback-policy';
+import { type Imported, importClaudeCode, importSpans } from 'turnback-policy/importers';
+import { parseScenario, type Scenario, simulate } from 'turnback-policy/simulate';
 
 const guard = createGuard({});
 const verdict: Promise<Verdict> = guard.beforeBatch({ sandboxId: 'a', turnId: 'b' });
@@ -32,5 +35,19 @@ export async function use(manager: CheckpointManager, sandbox: Sandbox, t: Param
   forPlaywright({ resource: 'fixture', mechanism: 'hope' });
   return { checkpointId, ran, wrong: (error: unknown) => (isTurnbackError(error) ? error.code : undefined) };
 }
+
+/** Everything that becomes a scenario. */
+export async function scenarios(file: string): Promise<Scenario[]> {
+  const recording: Recording = await openRecording({ file, anonymise: true });
+  const batch = { sandboxId: 'a', turnId: 'b' };
+  await createGuard({ recording }).beforeBatch(batch);
+  recording.ended(batch);
+  const { complete }: { complete: boolean } = await recording.close();
+  const imported: Imported[] = [importClaudeCode(file, { isReadOnly: () => complete }), importSpans(file)];
+  // @ts-expect-error: a guard of the browser records to no file
+  portableGuard({ recording });
+  return [parseScenario(file, { onDropped: ({ line }) => line }), ...imported.map(({ scenario }) => scenario)];
+}
+export const waited: number | undefined = simulate({ version: 1, batches: [] }).summaries[0]?.waiting.totalMs;
 
 export { comment, echoed, guardExecute, guarded, guardTool, portableGuard, verdict };
