@@ -1,4 +1,6 @@
 //! P3, P5: small scenarios worked out by hand, in `js-tests/vectors/simulate/`.
+#![allow(clippy::disallowed_methods, reason = "the tests read the scenarios; core itself reads nothing")]
+#![allow(clippy::unwrap_used, reason = "a panic is how a test fails")]
 
 mod simulate;
 

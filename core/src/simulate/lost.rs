@@ -15,24 +15,11 @@ struct Work {
     place: usize,
 }
 
-impl Work {
-    /// The first instant at which a checkpoint that begins then has all of it. One without running time is an instant itself: a
-    /// checkpoint that begins with it does not have it.
-    fn over(&self) -> u64 {
-        self.end.max(self.start.saturating_add(1))
-    }
-}
-
-/// What has happened in a sandbox until an instant.
+/// When a checkpoint began, and how long all works together had run by then, in milliseconds.
 #[derive(Clone, Copy, Debug)]
-struct Until {
+struct Began {
     at: u64,
-    /// The running time of all works together, in milliseconds.
     ran: u128,
-    /// How many began before it.
-    begun: u32,
-    /// How many are over.
-    over: u32,
 }
 
 /// Writes down of every destructive batch that ran where its rollback goes and what that costs.
@@ -59,20 +46,24 @@ pub(super) fn account(lane: &Lane, records: &mut LaneRecords) {
         }
         let start = work.start;
         checkpoints.advance(start, &mut sweep);
-        let now = sweep.until(start);
+        let ran = sweep.until(start);
         if let Some((attempt, then)) = checkpoints.newest {
-            at_risk.forget(&sweep.by_over, &works, then.at);
+            at_risk.forget(&sweep.ends, &works, start, then.at);
             for work in &together {
                 let Some(record) = batches.get_mut(work.place) else { continue };
-                let lost = u64::try_from(now.ran.saturating_sub(then.ran)).unwrap_or(u64::MAX);
+                let lost = u64::try_from(ran.saturating_sub(then.ran)).unwrap_or(u64::MAX);
                 record.returns_to = Some(attempt);
                 record.lost = MillisSpan::from_millis(lost);
-                record.lost_batches = now.begun.saturating_sub(then.over);
+                record.lost_batches = at_risk.works;
                 record.lost_turns = at_risk.others(work.turn);
             }
         }
+        let then = checkpoints.newest.map(|(_, then)| then.at);
         for work in together.drain(..) {
-            at_risk.add(work);
+            // One without running time may be over with the checkpoint's beginning.
+            if then.is_none_or(|then| work.end > then) {
+                at_risk.add(work);
+            }
         }
     }
 }
@@ -82,10 +73,8 @@ pub(super) fn account(lane: &Lane, records: &mut LaneRecords) {
 struct Sweep {
     starts: Vec<Placed>,
     ends: Vec<Placed>,
-    by_over: Vec<Placed>,
     begun: usize,
     ended: usize,
-    over: usize,
     at: u64,
     ran: u128,
 }
@@ -95,21 +84,19 @@ impl Sweep {
         Self {
             starts: sorted(works.len(), &|at| works.get(at).map_or(0, |work| work.start)),
             ends: sorted(works.len(), &|at| works.get(at).map_or(0, |work| work.end)),
-            by_over: sorted(works.len(), &|at| works.get(at).map_or(0, Work::over)),
             begun: 0,
             ended: 0,
-            over: 0,
             at: 0,
             ran: 0,
         }
     }
 
-    /// Goes on to an instant that is not before the last one.
-    fn until(&mut self, at: u64) -> Until {
+    /// Goes on to an instant that is not before the last one: how long all works together have run by then.
+    fn until(&mut self, at: u64) -> u128 {
         loop {
             let start = time_of(&self.starts, self.begun).filter(|&start| start < at);
             let end = time_of(&self.ends, self.ended).filter(|&end| end < at);
-            // Of both at one instant the beginning, so that none ends that has not begun.
+            // Of both at one instant the beginning first, so that none ends that has not begun.
             match (start, end) {
                 (Some(start), end) if end.is_none_or(|end| start <= end) => {
                     self.run(start);
@@ -123,11 +110,7 @@ impl Sweep {
             }
         }
         self.run(at);
-        while time_of(&self.by_over, self.over).is_some_and(|over| over <= at) {
-            self.over += 1;
-        }
-        let count = |count| u32::try_from(count).unwrap_or(u32::MAX);
-        Until { at, ran: self.ran, begun: count(self.begun), over: count(self.over) }
+        self.ran
     }
 
     /// All that are running run until `at`.
@@ -149,9 +132,9 @@ struct Checkpoints<'a> {
     /// The place of the next one that begins.
     next: usize,
     /// The one that began last, if it may not be complete yet.
-    under_way: Option<(u32, Until)>,
+    under_way: Option<(u32, Began)>,
     /// The newest one that is complete.
-    newest: Option<(u32, Until)>,
+    newest: Option<(u32, Began)>,
 }
 
 impl<'a> Checkpoints<'a> {
@@ -165,55 +148,61 @@ impl<'a> Checkpoints<'a> {
             if attempt.end == AttemptEnd::Succeeded {
                 let number = u32::try_from(self.next).unwrap_or(u32::MAX);
                 self.newest = self.under_way.take().or(self.newest);
-                self.under_way = Some((number, sweep.until(attempt.at.as_u64())));
+                let at = attempt.at.as_u64();
+                self.under_way = Some((number, Began { at, ran: sweep.until(at) }));
             }
             self.next += 1;
         }
-        let complete = |&mut (attempt, _): &mut (u32, Until)| {
+        let complete = |&mut (attempt, _): &mut (u32, Began)| {
             self.attempts.get(attempt as usize).is_some_and(|attempt| attempt.ended.as_u64() <= at)
         };
         self.newest = self.under_way.take_if(complete).or(self.newest);
     }
 }
 
-/// Of how many turns there is work that the newest checkpoint does not have.
+/// The works that the newest checkpoint does not have, of those that began before an instant.
 #[derive(Debug)]
 struct AtRisk {
-    /// When the last work of each turn is over, as long as that is not forgotten.
-    over: Vec<u64>,
+    /// How many there are.
+    works: u32,
+    /// When the last one of each turn is over, and of how many turns there are some.
+    over: Vec<Option<u64>>,
     turns: u32,
+    /// How many of the works that ended first were looked at.
     forgotten: usize,
 }
 
 impl AtRisk {
     fn new(turns: u32) -> Self {
-        Self { over: vec![0; turns as usize], turns: 0, forgotten: 0 }
+        Self { works: 0, over: vec![None; turns as usize], turns: 0, forgotten: 0 }
     }
 
     fn add(&mut self, work: &Work) {
         let Some(over) = self.over.get_mut(work.turn as usize) else { return };
-        if *over == 0 {
+        self.works += 1;
+        if over.is_none() {
             self.turns += 1;
         }
-        *over = work.over().max(*over);
+        *over = Some(work.end).max(*over);
     }
 
-    /// A checkpoint has all that is over by then.
-    fn forget(&mut self, by_over: &[Placed], works: &[Work], then: u64) {
-        while let Some(&(over, work)) = by_over.get(self.forgotten).filter(|&&(over, _)| over <= then) {
+    /// A checkpoint that began `then` has all that was over. Only those that began before `now` are here.
+    fn forget(&mut self, ends: &[Placed], works: &[Work], now: u64, then: u64) {
+        while let Some(&(end, work)) = ends.get(self.forgotten).filter(|&&(end, _)| end <= then) {
             self.forgotten += 1;
-            let Some(work) = works.get(work as usize) else { continue };
-            let Some(last) = self.over.get_mut(work.turn as usize) else { continue };
-            if *last == over {
-                *last = 0;
+            let Some(work) = works.get(work as usize).filter(|work| work.start < now) else { continue };
+            let Some(over) = self.over.get_mut(work.turn as usize) else { continue };
+            self.works = self.works.saturating_sub(1);
+            if *over == Some(end) {
+                *over = None;
                 self.turns = self.turns.saturating_sub(1);
             }
         }
     }
 
-    /// How many, but for this one.
+    /// Of how many turns there are some, but for this one.
     fn others(&self, turn: u32) -> u32 {
-        let own = self.over.get(turn as usize).is_some_and(|&over| over > 0);
+        let own = self.over.get(turn as usize).is_some_and(Option::is_some);
         self.turns.saturating_sub(u32::from(own))
     }
 }

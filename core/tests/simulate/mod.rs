@@ -1,5 +1,11 @@
 //! Scenarios as JSON, and what became of them as the rows of `js-tests/vectors/simulate/`. In the package `turnback-policy` TypeScript does
 //! the same (`wasm/lib/simulate/`).
+#![allow(dead_code, reason = "each test file uses a part of this")]
+#![allow(clippy::panic, clippy::unwrap_used, reason = "a panic is how a test fails")]
+
+pub(crate) mod naive;
+pub(crate) mod one_gate;
+pub(crate) mod plan;
 
 use serde_json::{Value, json};
 use turnback_core::{
