@@ -132,6 +132,12 @@ describe('anonymise', () => {
 });
 
 describe('a file that cannot be written', () => {
+  /** The first line is in the file, and nothing is being written. */
+  async function headed(file: string): Promise<void> {
+    await vi.waitFor(() => expect(readFileSync(file, 'utf8')).not.toBe(''));
+    await settled();
+  }
+
   /** Makes every write fail from now on, as on a disk that is full. */
   function full() {
     const error = Object.assign(new Error('ENOSPC: no space left on device, write'), { code: 'ENOSPC' });
@@ -144,7 +150,7 @@ describe('a file that cannot be written', () => {
 
   it('ends the recording with one warning, and no batch notices', async () => {
     const { driver, log, recording, asked } = await scene();
-    await settled();
+    await headed(recording.file);
     const { error, write } = full();
     for (const turn of ['a', 'b', 'c']) {
       const { batch, verdict } = asked(turn);
@@ -170,13 +176,14 @@ describe('a file that cannot be written', () => {
     const hostile = { debug: throws, info: throws, warn: throws, error: throws };
     for (const logger of [undefined, hostile]) {
       const { driver, recording, asked } = await scene({}, { logger });
-      await settled();
-      full();
+      await headed(recording.file);
+      const { write } = full();
       const { batch, verdict } = asked('a');
       driver.last.succeed();
       await verdict;
       recording.ended(batch);
       expect(await recording.close()).toMatchObject({ complete: false });
+      write.mockRestore();
     }
     await settled();
     expect(warned).toEqual([
@@ -200,13 +207,12 @@ describe('a file that cannot be written', () => {
   });
 
   it('a disk that hangs fills no memory', async () => {
-    const { driver, log, recording, asked } = await scene();
-    await settled();
     const held: (() => void)[] = [];
     const write = vi.spyOn(fs, 'write').mockImplementation(((...args: unknown[]) => {
       held.push(() => (args.at(-1) as (error: null, n: number) => void)(null, args[3] as number));
     }) as never);
     onTestFinished(() => write.mockRestore());
+    const { driver, log, recording, asked } = await scene();
     const long = 'x'.repeat(200);
     const first = asked(long, long);
     driver.last.succeed();
@@ -219,6 +225,6 @@ describe('a file that cannot be written', () => {
     expect(log.warnings).toHaveLength(1);
     expect(held).toHaveLength(1);
     held[0]?.();
-    expect(await recording.close()).toMatchObject({ complete: false, batches: 1 });
+    expect(await recording.close()).toMatchObject({ complete: false, batches: 0 });
   });
 });

@@ -62,7 +62,7 @@ describe('when the agent would have begun', () => {
     recording.ended(four.batch);
     const { batches } = await lines();
     expect(batches.map(({ startMs, durationMs, attempt }) => [startMs, durationMs, attempt?.ms])).toEqual([
-      [0, 100, undefined],
+      [0, 100, 100],
       [0, 100, 100],
       [150, 50, undefined],
       [100, 0, undefined],
@@ -201,7 +201,7 @@ describe('what the driver did', () => {
     ]);
   });
 
-  it('is told of the batch that led, not of those that joined, nor of another turn that waited behind', async () => {
+  it('is told of the batch that led and of those that joined, each turn with its own', async () => {
     const { clock, driver, recording, asked, lines } = await scene();
     const [lead, joined, other] = [asked('a'), asked('a'), asked('b')];
     await clock.pass(10);
@@ -214,7 +214,7 @@ describe('what the driver did', () => {
     const { batches } = await lines();
     expect(batches.map(({ turn, attempt }) => [turn, attempt?.ms])).toEqual([
       ['a', 10],
-      ['a', undefined],
+      ['a', 10],
       ['b', 25],
     ]);
   });

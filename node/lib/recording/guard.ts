@@ -16,6 +16,7 @@ export function recordedGuard(timeline: Timeline, { options, make, isReadOnly }:
       const asked = timeline.asked(batch);
       const verdict = guard.beforeBatch(batch);
       if (asked !== undefined) {
+        asked.asking = false;
         // Heard of before whoever asked hears of it, and in nobody's way.
         verdict.then(
           (answer) => timeline.answered(asked, answer, isProven(batch, proof)),

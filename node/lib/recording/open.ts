@@ -41,6 +41,11 @@ export class OpenBatches {
     return [...(this.#bySandbox.get(sandboxId) ?? [])];
   }
 
+  /** Whether a sandbox has any. */
+  any(sandboxId: string): boolean {
+    return this.#bySandbox.has(sandboxId);
+  }
+
   all(): Asked[] {
     return [...this.#all];
   }

@@ -19,8 +19,10 @@ export interface Asked {
   readonly atMs: number;
   /** How far it was pushed back by the waits before it. */
   readonly pushedMs: number;
-  /** The attempt that it led. */
-  attempt?: Attempt;
+  /** It is asking just now: an attempt that begins is its own, whoever else has not yet heard the guard's answer. */
+  asking: boolean;
+  /** The attempt that it led, or waited for with others. */
+  attempt?: Attempt | undefined;
   /** Once it was let through: it runs. */
   running?: Running;
 }
@@ -54,6 +56,8 @@ export class Timeline implements Attempts {
   readonly #open = new OpenBatches();
   /** How far each sandbox is pushed back by now. */
   readonly #pushedMs = new Map<string, number>();
+  /** The last attempt for each turn, of the sandboxes where something is open. */
+  readonly #latest = new Map<string, Map<string | undefined, Attempt>>();
   readonly #originMs: number;
   #nowMs = 0;
   #closed = false;
@@ -80,20 +84,22 @@ export class Timeline implements Attempts {
       const told = this.#options.told || (TOLD in batch && batch[TOLD] === true);
       if (!told) this.#next(sandboxId, turnId, atMs);
       const pushedMs = this.#pushedMs.get(sandboxId) ?? 0;
-      const asked: Asked = { batch, sandboxId, turnId: turnId ?? undefined, told, atMs, pushedMs };
+      const asked: Asked = { batch, sandboxId, turnId: turnId ?? undefined, told, atMs, pushedMs, asking: true };
       this.#open.add(asked);
       return asked;
     });
   }
 
-  /** The driver begins an attempt: the first batch that waits for one leads it. */
+  /** The driver begins an attempt: the batch that asks leads it, else the first that waits for one. */
   began(sandboxId: string, turnId: string | undefined, attempt: Attempt): void {
-    for (const asked of this.#open.of(sandboxId)) {
-      if (asked.running === undefined && asked.attempt === undefined && asked.turnId === turnId) {
-        asked.attempt = attempt;
-        return;
-      }
-    }
+    const waiting = this.#open
+      .of(sandboxId)
+      .filter((asked) => asked.running === undefined && asked.attempt === undefined && asked.turnId === turnId);
+    const leader = waiting.find(({ asking }) => asking) ?? waiting[0];
+    if (leader !== undefined) leader.attempt = attempt;
+    if (waiting.length === 0) return;
+    const turns = this.#latest.get(sandboxId) ?? new Map();
+    this.#latest.set(sandboxId, turns.set(turnId, attempt));
   }
 
   /** The guard let a batch run. */
@@ -101,7 +107,8 @@ export class Timeline implements Attempts {
     quietly(() => {
       // Released while it waited.
       if (!this.#open.has(asked)) return;
-      if (NO_BATCH.has(verdict.reason)) return this.#open.delete(asked);
+      if (NO_BATCH.has(verdict.reason)) return this.#close(asked);
+      this.#share(asked, verdict);
       asked.running = { sinceMs: this.now(), verdict, readOnly };
       for (let oldest = this.#open.over(MOST_OPEN); oldest !== undefined; oldest = this.#open.over(MOST_OPEN)) {
         this.#end(oldest, this.now());
@@ -113,7 +120,8 @@ export class Timeline implements Attempts {
   refused(asked: Asked, verdict: Verdict | undefined, readOnly: boolean): void {
     quietly(() => {
       if (!this.#open.has(asked)) return;
-      this.#open.delete(asked);
+      if (verdict !== undefined) this.#share(asked, verdict);
+      this.#close(asked);
       if (verdict === undefined || NO_BATCH.has(verdict.reason)) return;
       const sinceMs = this.now();
       this.#write(asked, { sinceMs, verdict, readOnly }, 0);
@@ -132,7 +140,7 @@ export class Timeline implements Attempts {
   released(batch: Batch): void {
     quietly(() => {
       const asked = this.#open.find(batch) ?? this.#open.last(batch.sandboxId, batch.turnId);
-      if (asked !== undefined) this.#open.delete(asked);
+      if (asked !== undefined) this.#close(asked);
     });
   }
 
@@ -151,8 +159,22 @@ export class Timeline implements Attempts {
     }
   }
 
-  #end(asked: Asked, atMs: number): void {
+  /**
+   * A batch that shared an attempt may have asked in the same millisecond as the one that led it, and in a replay it may be first: then
+   * what the driver did has to be known of it as well.
+   */
+  #share(asked: Asked, { outcome, reason }: Verdict): void {
+    if (outcome !== 'joined' && reason !== 'driver_failed' && reason !== 'unfinished') return;
+    asked.attempt ??= this.#latest.get(asked.sandboxId)?.get(asked.turnId);
+  }
+
+  #close(asked: Asked): void {
     this.#open.delete(asked);
+    if (!this.#open.any(asked.sandboxId)) this.#latest.delete(asked.sandboxId);
+  }
+
+  #end(asked: Asked, atMs: number): void {
+    this.#close(asked);
     const { running } = asked;
     if (running === undefined) return;
     this.#push(asked.sandboxId, asked.pushedMs + running.sinceMs - asked.atMs);
@@ -199,6 +221,7 @@ function attemptOf(attempt: Attempt | undefined, { sinceMs, verdict }: Running):
   const untilMs = (atMs: number) => Math.max(0, atMs - beganMs);
   switch (verdict.outcome) {
     case 'created':
+    case 'joined':
       return { ms: untilMs(answer?.atMs ?? sinceMs), outcome: 'succeeded' };
     case 'failed':
       return { ms: untilMs(answer?.atMs ?? sinceMs), outcome: 'failed' };
