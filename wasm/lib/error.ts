@@ -1,5 +1,5 @@
 /** The stable codes of this package's errors. */
-export type ErrorCode = 'INVALID_ARGUMENT' | 'UNSUPPORTED_PLATFORM' | 'CHECKPOINT_REQUIRED' | 'ABORTED';
+export type ErrorCode = 'INVALID_ARGUMENT' | 'UNSUPPORTED_PLATFORM' | 'CHECKPOINT_REQUIRED' | 'ABORTED' | 'POISONED';
 
 /** What this package throws. Recognise it with {@link isTurnbackError}, not with `instanceof`, which fails across realms. */
 export interface TurnbackError extends Error {
@@ -66,4 +66,13 @@ export function refusing<T>(argument: string, call: () => T): T {
     }
     throw error;
   }
+}
+
+/** @internal An instance of a module that trapped, or ran out of memory or stack: nothing of it can be trusted any more. */
+export function poisoned(name: string, cause: unknown): TurnbackError {
+  return new PolicyError(
+    'POISONED',
+    `the WebAssembly module ${name} of turnback-policy broke (${cause}): what it remembered is lost, and the next call starts it anew; make a new guard, and report this message`,
+    { cause },
+  );
 }

@@ -1,14 +1,6 @@
-import * as glue from '../pkg/policy_bg.js';
+import { connect } from '../pkg/policy_bg.js';
 import { text } from '../pkg/policy_bytes.js';
-import { started } from './start.js';
+import { moduleOf } from './start.js';
 
-/** The module's functions. */
-export type Policy = typeof glue;
-
-let loaded: Policy | undefined;
-
-/** The module of the pure rules and the gate, started on first use and kept. */
-export function policy(): Policy {
-  loaded ??= started('policy', text, glue);
-  return loaded;
-}
+/** The module of the pure rules, the gate and the simulation, started on first use and kept. */
+export const policy = moduleOf('policy', text, connect);

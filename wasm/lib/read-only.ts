@@ -2,10 +2,10 @@
  * The proof that a shell command only reads (G14): a second WebAssembly module, larger than all the rest of the package, so that
  * only who imports this entry has it. Pure, synchronous, without I/O; it is started when it is first asked.
  */
-import * as glue from '../pkg/read_only_bg.js';
+import { connect } from '../pkg/read_only_bg.js';
 import { text } from '../pkg/read_only_bytes.js';
 import { anId } from './check.js';
-import { started } from './start.js';
+import { moduleOf } from './start.js';
 
 export { type ErrorCode, isTurnbackError, type TurnbackError } from './error.js';
 
@@ -18,7 +18,7 @@ export type CommandJudgement =
       readonly why: string;
     };
 
-let loaded: typeof glue | undefined;
+const proof = moduleOf('read_only', text, connect);
 
 /**
  * Judges a command line, as it would be given to `sh -c`: read-only when every part of it is proven to be, otherwise destructive,
@@ -28,8 +28,7 @@ let loaded: typeof glue | undefined;
  */
 export function judgeCommand(command: string): CommandJudgement {
   const given = anId('command', command);
-  loaded ??= started('read_only', text, glue);
-  const why = loaded.whyNotReadOnly(given);
+  const why = proof().whyNotReadOnly(given);
   return Object.freeze(why === undefined ? { readOnly: true } : { readOnly: false, why });
 }
 

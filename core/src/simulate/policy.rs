@@ -28,6 +28,9 @@ impl PolicyKind {
     }
 }
 
+/// The longest time limit that a guard takes: what a timer of JavaScript can wait, 24 days.
+pub(super) const LONGEST_TIMEOUT: MillisSpan = MillisSpan::from_millis((1 << 31) - 1);
+
 /// A policy to replay a timeline under.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ModelPolicy {
@@ -35,7 +38,7 @@ pub struct ModelPolicy {
     pub kind: PolicyKind,
     /// Whether batches that are proven to change nothing need none (G14).
     pub unless_read_only: bool,
-    /// How long a batch waits at most, queueing included (G5).
+    /// How long a batch waits at most, queueing included (G5). What is longer than 2^31 - 1 ms, which is the longest that a guard takes, counts as that.
     pub timeout: MillisSpan,
     /// Whether a batch whose checkpoint failed or ran out of time is refused.
     pub block: bool,

@@ -4,7 +4,7 @@ use super::arrivals::Arrivals;
 use super::driver::DriverModel;
 use super::lane::{Lane, LaneBatch};
 use super::memory::{Asked, Current, Memory, Told};
-use super::policy::{ModelPolicy, PolicyKind};
+use super::policy::{LONGEST_TIMEOUT, ModelPolicy, PolicyKind};
 use super::record::{AttemptEnd, AttemptRecord, BatchRecord, LaneRecords};
 use super::timeline::Timeline;
 use super::why::Why;
@@ -73,7 +73,10 @@ impl<'a> LaneReplay<'a> {
             policy,
             arrivals: Arrivals::new(lane),
             memory: Memory::new(lane, policy),
-            gate: Gate::new(GateOptions { timeout: policy.timeout, ..GateOptions::default() }),
+            gate: Gate::new(GateOptions {
+                timeout: policy.timeout.min(LONGEST_TIMEOUT),
+                ..GateOptions::default()
+            }),
             sandbox_id: SandboxId::of_number(0),
             limit: None,
             under_way: None,
