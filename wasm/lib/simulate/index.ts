@@ -1,4 +1,5 @@
 /** Scenarios and what becomes of them under a policy (P3). */
+export { measuredDriver } from './measured.js';
 export { policyName } from './names.js';
 export { type DroppedLine, type ParseOptions, parseScenario } from './parse.js';
 export type {
