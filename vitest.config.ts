@@ -8,5 +8,6 @@ export default defineConfig({
     // A slow machine is no failure. No test asserts on time; this only ends one that hangs.
     testTimeout: 120_000,
     hookTimeout: 120_000,
+    expect: { poll: { timeout: 60_000 } },
   },
 });

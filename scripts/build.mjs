@@ -1,4 +1,4 @@
-// npm run build: builds both packages, for developers.
+// npm run build: builds both packages and the simulator's page, for developers.
 import { join } from 'node:path';
 import { cCompiler, checkNode, checkRust, Trouble } from './lib/tools.mjs';
 
@@ -7,12 +7,13 @@ try {
   process.chdir(join(import.meta.dirname, '..'));
   checkRust();
   cCompiler();
-  const { addon, packages, policy } = await import('./lib/plan.mjs');
+  const { addon, packages, page, policy } = await import('./lib/plan.mjs');
   const { createSteps } = await import('./lib/steps.mjs');
-  const steps = createSteps('Turnback: build the packages', 3);
+  const steps = createSteps('Turnback: build the packages', 4);
   await steps.run(packages());
   await steps.run(addon());
   await steps.run(policy());
+  await steps.run(page());
   process.exitCode = steps.finish({ tests: false });
   if (process.exitCode === 0) console.log('Try: npx turnback --version');
 } catch (error) {

@@ -58,7 +58,7 @@ try {
   process.chdir(join(import.meta.dirname, '..'));
   checkRust();
   cCompiler();
-  const { addon, packages, policy } = await import('./lib/plan.mjs');
+  const { addon, packages, page, policy } = await import('./lib/plan.mjs');
   const { createSteps } = await import('./lib/steps.mjs');
   /** @type {import('./lib/steps.mjs').Step[]} */
   const plan = [
@@ -74,10 +74,18 @@ try {
     { name: 'Rust doc tests', command: ['cargo', 'test', '--workspace', '--doc'], counts: fromCargoTest },
     addon(),
     policy(),
+    page(),
+    { name: 'browser', command: [process.execPath, join('scripts', 'browser.mjs')], note: whySkipped },
     {
       name: 'TypeScript',
       command: [bin('tsc'), '--noEmit', '-p', 'js-tests'],
       needs: ['package turnback', 'package turnback-policy'],
+    },
+    {
+      // Apart: what runs inside of a page has other globals.
+      name: 'TypeScript in the browser',
+      command: [bin('tsc'), '-p', join('js-tests', 'browser')],
+      needs: ['package turnback-policy'],
     },
     {
       name: 'API reference',
@@ -91,7 +99,7 @@ try {
       note: (output) => remark(vitestSkipReasons(output)),
       refused: refusedJs,
       env: { NO_COLOR: '1' },
-      needs: ['package turnback', 'package turnback-policy'],
+      needs: ['package turnback', 'package turnback-policy', 'simulator page'],
     },
   ];
   mkdirSync('target', { recursive: true });

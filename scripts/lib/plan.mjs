@@ -6,7 +6,8 @@ import { npm, toolchain } from './tools.mjs';
 /** @typedef {import('./steps.mjs').Step} Step */
 
 const STAMPS = join('target', 'stamps');
-const WORKSPACES = ['node', 'wasm', 'js-tests', 'examples'];
+const WORKSPACES = ['node', 'wasm', 'js-tests', 'examples', 'simulator'];
+const POLICY = ['core', 'risk', 'wasm', 'xtask'];
 const CARGO = ['Cargo.toml', 'Cargo.lock'];
 const SCRIPTS = ['tsconfig.base.json', 'package-lock.json'];
 
@@ -42,8 +43,21 @@ export const policy = () => ({
   needs: ['npm packages'],
   stamp: stamp({
     file: join(STAMPS, 'turnback-policy'),
-    inputs: ['core', 'risk', 'wasm', 'xtask', ...CARGO, ...SCRIPTS],
+    inputs: [...POLICY, ...CARGO, ...SCRIPTS],
     extra: toolchain(),
     outputs: [join('wasm', 'pkg'), join('wasm', 'dist')],
+  }),
+});
+
+/** The simulator's page, in static files. @returns {Step} */
+export const page = () => ({
+  name: 'simulator page',
+  command: [...npm().flat(), 'run', 'build', '-w', 'turnback-simulator'],
+  needs: ['package turnback-policy'],
+  stamp: stamp({
+    file: join(STAMPS, 'simulator'),
+    inputs: ['simulator', ...POLICY, ...CARGO, ...SCRIPTS],
+    extra: toolchain(),
+    outputs: [join('simulator', 'dist')],
   }),
 });

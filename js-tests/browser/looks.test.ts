@@ -1,0 +1,96 @@
+/** Light and dark, wide and narrow, and what axe says of each (P4). Screenshots stay in target/screenshots. */
+import axe from 'axe-core';
+import type { Page } from 'playwright-core';
+import { expect } from 'vitest';
+import { drop, inBrowser, keepShot, openBuiltin, openPage, test, watchOf } from './page.js';
+
+inBrowser();
+
+/** What axe finds, a line each. All of its rules count, those it calls best practice as well. */
+async function violations(page: Page): Promise<string[]> {
+  // Through the debugger: the page's own policy allows no foreign script.
+  await page.evaluate(axe.source);
+  const result = (await page.evaluate(
+    'axe.run(document, { resultTypes: ["violations", "passes"] })',
+  )) as unknown as axe.AxeResults;
+  expect(result.passes.length).toBeGreaterThan(15);
+  return result.violations.flatMap(({ id, nodes }) =>
+    nodes.map((node) => `${id}: ${node.target.join(' ')} ${node.failureSummary ?? ''}`),
+  );
+}
+
+/** Opens whatever can be opened, so that axe sees it too. */
+async function unfold(page: Page): Promise<void> {
+  await page.locator('.driver > summary').click();
+  await page.getByRole('button', { name: 'Edit policy A' }).click();
+  await page.getByText('The batches as a table').click();
+  await page.locator('.band').first().locator('.cursor').focus();
+}
+
+for (const colorScheme of ['light', 'dark'] as const) {
+  for (const [name, width] of [
+    ['wide', 1440],
+    ['medium', 1024],
+    ['narrow', 400],
+  ] as const) {
+    test(`axe finds nothing: ${colorScheme}, ${name}`, async () => {
+      const page = await openPage({ colorScheme, viewport: { width, height: 900 } });
+      await openBuiltin(page, 'Stalled backend');
+      await unfold(page);
+      expect(await violations(page)).toEqual([]);
+      await keepShot(page, `${colorScheme}-${name}-open`, true);
+    });
+  }
+}
+
+test('axe finds nothing with an error shown, and with the dialog open', async ({ page }) => {
+  await drop(page, 'bad.json', '{"version":1,"batches":[{"sandbox":7}]}');
+  await page.getByRole('alert').waitFor();
+  expect(await violations(page)).toEqual([]);
+  await keepShot(page, 'error');
+  await page.getByRole('button', { name: 'Paste text…' }).click();
+  expect(await violations(page)).toEqual([]);
+  await keepShot(page, 'dialog');
+});
+
+test('at 400 px nothing is wider than the page', async () => {
+  const page = await openPage({ viewport: { width: 400, height: 860 } });
+  for (const name of ['Rapid turns', 'Stalled backend', '2,000 turns']) {
+    await openBuiltin(page, name);
+    await unfoldOnce(page);
+    expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBe(400);
+    await keepShot(page, `narrow-${name.toLowerCase().replace(/[^a-z0-9]+/g, '-')}`, true);
+  }
+  expect(watchOf(page).complaints).toEqual([]);
+});
+
+async function unfoldOnce(page: Page): Promise<void> {
+  const edit = page.getByRole('button', { name: 'Edit policy A' });
+  if ((await edit.getAttribute('aria-expanded')) === 'false') await edit.click();
+}
+
+test('dark where the system wishes it, and where the reader says so; the choice is kept', async () => {
+  const page = await openPage({ colorScheme: 'dark' });
+  const ground = () => page.evaluate(() => getComputedStyle(document.documentElement).backgroundColor);
+  const dark = await ground();
+  const control = page.getByRole('button', { name: 'Dark colours' });
+  expect(await control.getAttribute('aria-pressed')).toBe('true');
+  await control.click();
+  const light = await ground();
+  expect(light).not.toBe(dark);
+  await page.reload();
+  expect(await ground()).toBe(light);
+  await page.getByRole('button', { name: 'Dark colours' }).click();
+  expect(await ground()).toBe(dark);
+});
+
+for (const colorScheme of ['light', 'dark'] as const) {
+  test(`screenshots of each scenario, ${colorScheme}`, async () => {
+    const page = await openPage({ colorScheme, viewport: { width: 1440, height: 950 } });
+    for (const name of ['Rapid turns', 'Ordinary session', 'Parallel calls', 'Interleaved turns', '2,000 turns']) {
+      await openBuiltin(page, name);
+      await keepShot(page, `${colorScheme}-${name.toLowerCase().replace(/[^a-z0-9]+/g, '-')}`);
+    }
+    expect(watchOf(page).complaints).toEqual([]);
+  });
+}

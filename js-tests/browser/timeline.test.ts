@@ -1,0 +1,182 @@
+/** The page itself (P4): what it shows first, policies and driver edited, the keyboard, zoom and pan. */
+import { expect } from 'vitest';
+import { drop, figures, inBrowser, openBuiltin, redrawn, test, watchOf } from './page.js';
+import { SMALL } from './scenarios.js';
+
+inBrowser();
+
+const BUILTINS = [
+  'Rapid turns',
+  'Ordinary session',
+  'Parallel calls',
+  'Interleaved turns',
+  'Stalled backend',
+  '2,000 turns',
+];
+
+test('loads under any path, asks for nothing but its own files, and says nothing to the console', async ({ page }) => {
+  for (const name of BUILTINS) {
+    await openBuiltin(page, name);
+    expect(await page.locator('.band').count()).toBeGreaterThan(1);
+    expect((await page.locator('#headline').textContent())?.length).toBeGreaterThan(40);
+  }
+  const { complaints, requests } = watchOf(page);
+  expect(complaints).toEqual([]);
+  expect(requests.every((url) => url.startsWith('http://127.0.0.1:') && url.includes('/some/where/'))).toBe(true);
+  // The document, a script, the worker, a style and an icon.
+  expect(new Set(requests).size).toBe(5);
+});
+
+test('the throttle scenario says in figures what a time throttle loses', async ({ page }) => {
+  const headline = await page.locator('#headline').textContent();
+  const [own, throttled] = await figures(page, 'Work lost at worst');
+  expect(headline).toContain(`A 30 s throttle would lose up to ${throttled}`);
+  expect(headline).toContain(`loses ${own} at most`);
+  const [ownAcross, throttledAcross] = await figures(page, 'Takes another turn along');
+  expect(Number(ownAcross)).toBe(0);
+  expect(Number(throttledAcross)).toBeGreaterThan(10);
+});
+
+test('shows the figures of a scenario worked out by hand', async ({ page }) => {
+  await redrawn(page, () => drop(page, 'small.json', JSON.stringify(SMALL)));
+  expect(await figures(page, 'Checkpoints made')).toEqual(['2', '4']);
+  expect(await figures(page, 'Waiting in all')).toEqual(['200 ms', '400 ms']);
+  expect(await figures(page, 'Work lost at worst')).toEqual(['1 s', '0 s']);
+  expect(await page.locator('.band').first().locator('.figure').allTextContents()).toContain('checkpoints2');
+});
+
+test('a policy is changed, added, duplicated and removed, each with its result at once', async ({ page }) => {
+  await redrawn(page, () => drop(page, 'small.json', JSON.stringify(SMALL)));
+  const first = page.locator('.band').first();
+  await first.getByRole('button', { name: 'Edit policy A' }).click();
+  await redrawn(page, () => first.getByLabel('When', { exact: true }).selectOption('never'));
+  expect(await figures(page, 'Checkpoints made')).toEqual(['0', '4']);
+  expect(await figures(page, 'Nothing to go back to')).toEqual(['4', '0']);
+  await redrawn(page, () => first.getByLabel('When', { exact: true }).selectOption('interval'));
+  await redrawn(page, () => first.getByLabel('Throttle (ms)').fill('60000'));
+  expect(await figures(page, 'Checkpoints made')).toEqual(['1', '4']);
+  expect(await first.locator('.band-name').textContent()).toBe('1 min throttle');
+
+  await redrawn(page, () => first.getByRole('button', { name: 'Duplicate policy A' }).click());
+  expect(await figures(page, 'Checkpoints made')).toEqual(['1', '1', '4']);
+  await redrawn(page, () => page.getByRole('button', { name: 'Remove policy C' }).click());
+  await redrawn(page, () => page.getByRole('button', { name: 'Remove policy B' }).click());
+  expect(await figures(page, 'Checkpoints made')).toEqual(['1']);
+  expect(await page.getByRole('button', { name: 'Remove policy A' }).isDisabled()).toBe(true);
+  await redrawn(page, () => page.getByRole('button', { name: '+ Add a policy' }).click());
+  expect(await figures(page, 'Checkpoints made')).toEqual(['1', '4']);
+});
+
+test('a number that cannot be used is said beneath its field, and changes nothing', async ({ page }) => {
+  const first = page.locator('.band').first();
+  const before = await figures(page, 'Checkpoints made');
+  await first.getByRole('button', { name: 'Edit policy A' }).click();
+  const field = first.getByLabel('Waits at most (ms)');
+  await field.fill('0');
+  expect(await field.getAttribute('aria-invalid')).toBe('true');
+  expect(await first.locator('.field-problem:visible').textContent()).toContain('From 1 to');
+  await redrawn(page, () => field.fill('1'));
+  expect(await field.getAttribute('aria-invalid')).toBe('false');
+  expect(await figures(page, 'Checkpoints made')).not.toEqual(before);
+});
+
+test('the driver is edited: latency, failures, luck', async ({ page }) => {
+  await redrawn(page, () => drop(page, 'small.json', JSON.stringify(SMALL)));
+  await page.locator('.driver > summary').click();
+  await redrawn(page, () => page.getByLabel('Takes (ms)').fill('300'));
+  expect(await figures(page, 'Waiting in all')).toEqual(['600 ms', '1.2 s']);
+  await redrawn(page, () => page.getByLabel('Fails (%)').fill('100'));
+  expect(await figures(page, 'Ran unprotected')).toEqual(['4', '4']);
+  expect(await page.locator('.driver-line').textContent()).toBe('takes 300 ms, fails 100 %');
+});
+
+test('by keyboard: along a lane, to the next policy, with the details said', async ({ page }) => {
+  await redrawn(page, () => drop(page, 'small.json', JSON.stringify(SMALL)));
+  await page.locator('.band').nth(0).locator('.cursor').focus();
+  const details = page.locator('.details-content');
+  expect(await details.textContent()).toContain('first');
+  await page.keyboard.press('End');
+  expect(await details.textContent()).toContain('fourth');
+  expect(await details.textContent()).toContain('throws away 1 s of work of 1 earlier batch, of its own turn');
+  await page.keyboard.press('ArrowLeft');
+  expect(await details.textContent()).toContain('third, with a comma');
+  await page.keyboard.press('ArrowDown');
+  const focused = page.locator('.band').nth(1).locator('.cursor');
+  expect(await focused.evaluate((element) => element === document.activeElement)).toBe(true);
+  expect(await focused.getAttribute('aria-label')).toMatch(/third, with a comma 2, turn b\. Waited 100 ms/);
+  expect(await focused.getAttribute('aria-posinset')).toBe('3');
+  expect(await details.getAttribute('aria-live')).toBe('polite');
+  await page.keyboard.press('Home');
+  expect(await details.textContent()).toContain('first');
+});
+
+test('everything can be reached by Tab, the timeline first by the link that skips to it', async ({ page }) => {
+  await page.keyboard.press('Tab');
+  expect(await page.evaluate(() => document.activeElement?.textContent)).toBe('Skip to the timeline');
+  await page.keyboard.press('Enter');
+  await page.keyboard.press('Tab');
+  expect(await page.evaluate(() => document.activeElement?.getAttribute('aria-label'))).toBe('Earlier');
+});
+
+test('zooms and pans by buttons, wheel, drag and keys; the wheel alone scrolls the page', async ({ page }) => {
+  const range = () => page.locator('.range').textContent();
+  const whole = await range();
+  expect(whole).toContain('everything');
+  const chart = page.locator('.band-chart').first();
+  await chart.hover();
+  await page.mouse.wheel(0, 120);
+  await page.waitForFunction(() => scrollY > 0);
+  expect(await range()).toBe(whole);
+  await chart.hover();
+  const box = await chart.boundingBox();
+  if (box === null) throw new Error('the chart is not there');
+
+  await page.keyboard.down('Control');
+  await page.mouse.wheel(0, -400);
+  await page.keyboard.up('Control');
+  await expect.poll(range).not.toBe(whole);
+  const zoomed = await range();
+  await page.mouse.down();
+  await page.mouse.move(box.x + box.width / 2 - 200, box.y + 30, { steps: 4 });
+  await page.mouse.up();
+  await expect.poll(range).not.toBe(zoomed);
+  const dragged = await range();
+  await page.getByRole('button', { name: 'Later' }).click();
+  await expect.poll(range).not.toBe(dragged);
+  await page.locator('.band').first().locator('.cursor').focus();
+  await page.keyboard.press('0');
+  await expect.poll(range).toBe(whole);
+  await page.keyboard.press('+');
+  await expect.poll(range).not.toBe(whole);
+  await page.getByRole('button', { name: 'All: show everything' }).click();
+  await expect.poll(range).toBe(whole);
+});
+
+test('pointing at a mark says what it is under each policy, and a click keeps it', async ({ page }) => {
+  await redrawn(page, () => drop(page, 'small.json', JSON.stringify(SMALL)));
+  const box = await page.locator('.band-chart').nth(1).boundingBox();
+  if (box === null) throw new Error('the chart is not there');
+  const details = page.locator('.details-content');
+  // The last batch lies at the very right.
+  const [x, y] = [box.x + box.width * 0.96, box.y + 44];
+  await page.mouse.move(x, y);
+  expect(await details.locator('h3').textContent()).toContain('fourth');
+  expect(await details.locator('.verdict').count()).toBe(2);
+  await page.mouse.move(5, 5);
+  expect(await details.textContent()).toContain('Point at a mark');
+  await page.mouse.click(x, y);
+  await page.mouse.move(5, 5);
+  expect(await details.locator('h3').textContent()).toContain('fourth');
+});
+
+test('the timeline is there as a table as well, page by page', async ({ page }) => {
+  await openBuiltin(page, '2,000 turns');
+  await page.getByText('The batches as a table').click();
+  const rows = page.locator('table.rows tbody tr');
+  await rows.first().waitFor();
+  expect(await rows.count()).toBe(50);
+  const first = await rows.first().textContent();
+  await page.getByRole('button', { name: 'Later', exact: true }).last().click();
+  expect(await rows.first().textContent()).not.toBe(first);
+  expect(await page.locator('.table-bar [role="status"]').textContent()).toMatch(/^51 to 100 of [\d,]+ batches$/);
+});

@@ -1,0 +1,24 @@
+// Part of npm test: sees that there is a Chromium for the tests of the simulator's page. Where there is none, and this runs as root on a
+// system with apt-get, Debian's package is installed; otherwise those tests are skipped, which is said here and there.
+import { spawnSync } from 'node:child_process';
+import { chromium, NO_CHROMIUM } from './lib/chromium.mjs';
+
+/** Programs that take longer have no network. */
+const LIMIT_MS = 300_000;
+
+/** @param {string[]} args @returns {boolean} whether it ended well */
+function aptGet(...args) {
+  const env = { ...process.env, DEBIAN_FRONTEND: 'noninteractive' };
+  const { status, error } = spawnSync('apt-get', ['-q', '-y', ...args], { env, stdio: 'inherit', timeout: LIMIT_MS });
+  if (error !== undefined) console.log(`apt-get ${args.join(' ')}: ${error.message}`);
+  return status === 0;
+}
+
+const install = () => aptGet('install', '--no-install-recommends', 'chromium');
+
+if (chromium() === undefined && process.getuid?.() === 0 && process.platform === 'linux') {
+  // Lists that are there are tried first: fetching them anew takes longest.
+  if (!install() && aptGet('update')) install();
+}
+const found = chromium();
+console.log(found === undefined ? `skipped: ${NO_CHROMIUM}` : `Chromium is ${found}`);

@@ -1,0 +1,37 @@
+import { scaleLinear } from 'd3-scale';
+
+/** What of the time is shown, and how wide. */
+export interface Frame {
+  /** Pixels. */
+  readonly width: number;
+  /** Milliseconds: the first moment shown, and the last. */
+  readonly from: number;
+  readonly to: number;
+  /** Milliseconds of work: what the full height of the work at risk stands for, the same in every band. */
+  readonly riskMax: number;
+}
+
+/** From moments to pixels. */
+export const timeScale = (frame: Frame) => scaleLinear([frame.from, frame.to], [0, frame.width]);
+
+const S = 1000;
+const M = 60 * S;
+const H = 60 * M;
+/** Distances between the lines of the axis that people can count with. */
+const STEPS = [
+  1, 2, 5, 10, 20, 50, 100, 200, 500,
+  S, 2 * S, 5 * S, 10 * S, 15 * S, 30 * S,
+  M, 2 * M, 5 * M, 10 * M, 15 * M, 30 * M,
+  H, 2 * H, 3 * H, 6 * H, 12 * H, 24 * H,
+]; // biome-ignore format: a line for each unit
+
+/** The moments at which the axis has a line: about one for each 90 pixels. */
+export function ticks(frame: Frame, origin: number): number[] {
+  const most = Math.max(2, Math.floor(frame.width / 90));
+  const span = frame.to - frame.from;
+  const step = STEPS.find((one) => span / one <= most) ?? 24 * H * Math.ceil(span / most / (24 * H));
+  const found: number[] = [];
+  const first = origin + Math.ceil((frame.from - origin) / step) * step;
+  for (let at = first; at <= frame.to; at += step) found.push(at);
+  return found;
+}

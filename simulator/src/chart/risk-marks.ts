@@ -1,0 +1,107 @@
+import type { ScaleLinear } from 'd3-scale';
+import type { Risk, Run } from '../model/columns.js';
+import { duration } from '../model/format.js';
+import { drawnFrom, firstReaching } from '../model/lanes.js';
+import { placeAfter, riskAt } from '../model/risk.js';
+import type { Frame } from './frame.js';
+import type { LaneBox } from './geometry.js';
+import { px, textWidth } from './strokes.js';
+
+type X = ScaleLinear<number, number>;
+
+/** A moment and what would be lost there. */
+interface Point {
+  readonly at: number;
+  readonly lost: number;
+}
+
+/** The work at risk: an area that grows while batches work and falls with each checkpoint, with its peak in words. */
+export function riskMarks(box: LaneBox, run: Run, frame: Frame, x: X): string {
+  const { risk } = box.lane;
+  const end = Math.min(frame.to, run.until);
+  const height = box.riskBase - box.riskTop;
+  const y = (lost: number) =>
+    box.riskBase - (frame.riskMax === 0 ? 0 : (Math.min(lost, frame.riskMax) / frame.riskMax) * height);
+  const label = `<text class="t-risk" x="${px(frame.width - 8)}" y="${px(box.riskBase + 11)}" text-anchor="end">work at risk</text>`;
+  const parts = [`<path class="m-base" d="M0 ${px(box.riskBase)}H${px(frame.width)}"/>${label}`];
+  const bare = Math.min(risk.nothingUntil, end);
+  if (bare > frame.from && x(bare) - x(Math.max(0, frame.from)) > 1) {
+    const [left, right] = [x(Math.max(frame.from, 0)), x(bare)];
+    parts.push(
+      `<path class="m-nothing" d="M${px(left)} ${px(box.riskTop)}H${px(right)}V${px(box.riskBase)}H${px(left)}z"/>`,
+    );
+    const said = 'nothing to go back to';
+    if (textWidth(said) + 16 < right - left) {
+      parts.push(`<text class="t-nothing" x="${px(left + 8)}" y="${px(box.riskBase - height / 2 + 4)}">${said}</text>`);
+    }
+  }
+  if (risk.nothingUntil >= end) return parts.join('');
+  const points = pointsOf(risk, Math.max(frame.from, risk.nothingUntil), end, x);
+  const first = points[0];
+  const last = points.at(-1);
+  if (first === undefined || last === undefined) return parts.join('');
+  const line = points.map((point) => `${px(x(point.at))} ${px(y(point.lost))}`).join('L');
+  parts.push(
+    `<path class="m-risk" d="M${px(x(first.at))} ${px(box.riskBase)}L${line}L${px(x(last.at))} ${px(box.riskBase)}z"/>`,
+  );
+  parts.push(`<path class="m-risk-line" d="M${line}"/>`);
+  const peak = worst(box, run, frame);
+  if (peak !== undefined) parts.push(peakLabel(peak, box, frame, x, y));
+  return parts.join('');
+}
+
+/** The batch in sight whose rollback would cost the most, at its beginning. */
+function worst({ lane }: LaneBox, run: Run, frame: Frame): Point | undefined {
+  let found: Point | undefined;
+  for (let place = firstReaching(lane.reach, frame.from); place < lane.order.length; place++) {
+    const batch = lane.order[place] ?? 0;
+    if (drawnFrom(run, batch) > frame.to) break;
+    const [at, lost] = [run.start[batch] ?? Number.NaN, run.lostMs[batch] ?? 0];
+    if (lost > (found?.lost ?? 0) && at >= frame.from && at <= frame.to && (run.returnsTo[batch] ?? -1) >= 0)
+      found = { at, lost };
+  }
+  return found;
+}
+
+/** What the worst rollback comes to. */
+function peakLabel(peak: Point, box: LaneBox, frame: Frame, x: X, y: (lost: number) => number): string {
+  const [left, top] = [x(peak.at), y(peak.lost)];
+  const said = duration(peak.lost);
+  const width = textWidth(said);
+  const beside = left - width - 8 > 0 ? left - 6 : Math.min(left + width + 6, frame.width);
+  return (
+    `<circle class="m-peak" cx="${px(left)}" cy="${px(top)}" r="2.5"/>` +
+    `<text class="t-peak" x="${px(beside)}" y="${px(Math.max(top - 3, box.riskTop - 2))}" text-anchor="end">${said}</text>`
+  );
+}
+
+/** The points of a stretch; of those that fall on one column of pixels the lowest and the highest are enough. */
+function pointsOf(risk: Risk, from: number, to: number, x: X): Point[] {
+  const points: Point[] = [{ at: from, lost: riskAt(risk, from) }];
+  let column = Number.NaN;
+  let kept: Point[] = [];
+  const flush = () => {
+    if (kept.length <= 4) points.push(...kept);
+    else {
+      const lowest = kept.reduce((best, point) => (point.lost < best.lost ? point : best));
+      const highest = kept.reduce((best, point) => (point.lost > best.lost ? point : best));
+      const [first, last] = [kept[0], kept.at(-1)];
+      const middle = lowest.at <= highest.at ? [lowest, highest] : [highest, lowest];
+      if (first !== undefined && last !== undefined) points.push(first, ...middle, last);
+    }
+    kept = [];
+  };
+  for (let place = placeAfter(risk, from); place < risk.at.length; place++) {
+    const at = risk.at[place] ?? 0;
+    if (at > to) break;
+    const mine = Math.round(x(at));
+    if (mine !== column) {
+      flush();
+      column = mine;
+    }
+    kept.push({ at, lost: risk.lost[place] ?? 0 });
+  }
+  flush();
+  points.push({ at: to, lost: riskAt(risk, to) });
+  return points;
+}
