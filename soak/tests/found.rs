@@ -2,7 +2,11 @@
 
 use std::fs;
 
+use std::time::Duration;
+
 use turnback_engine::Context;
+use turnback_soak::methods::errors;
+use turnback_soak::methods::under::Under;
 use turnback_soak::parsers::{Kind, Parsers, pack_of, repaired};
 use turnback_soak::{Scene, machine};
 
@@ -40,4 +44,34 @@ fn a_second_name_of_a_pack_is_no_damage() {
     scene.create(&manager).unwrap();
     let report = manager.verify(None, &Context::default()).unwrap();
     assert_eq!(report.damaged, []);
+}
+
+/// A disk that fails at each of these calls once.
+#[allow(clippy::unwrap_used, reason = "a helper fails as tests do: by a panic")]
+fn fails_at_each(under: Under, calls: &'static [&'static str]) {
+    let program = std::path::Path::new(env!("CARGO_BIN_EXE_soak-op"));
+    let outcome = errors::at_each(program, under, calls, Duration::from_secs(240)).unwrap();
+    outcome.figures.iter().for_each(|one| println!("{}: {}: {}", one.promise, one.what, one.figure));
+    outcome.skipped.iter().for_each(|why| println!("skipped: {why}"));
+    let breaches: Vec<_> = outcome.breaches.iter().map(|(_, what)| what).collect();
+    assert!(breaches.is_empty(), "{breaches:#?}");
+}
+
+/// P1: a look at a checkpoint's directory that failed once was taken for a checkpoint that is gone: what it needed was erased with the
+/// one that was deleted.
+#[test]
+fn what_cannot_be_looked_at_is_not_gone() {
+    fails_at_each(Under::Delete, &["newfstatat", "statx"]);
+}
+
+/// P3: the directory that is renamed into a workspace to see whether that works stayed there when its removal failed.
+#[test]
+fn a_trial_leaves_nothing_in_the_workspace() {
+    fails_at_each(Under::Rollback, &["unlinkat"]);
+}
+
+/// P12: a directory that could not be looked at was taken for one that somebody had changed, and what it was to get was dropped.
+#[test]
+fn a_recovery_that_cannot_look_goes_on_later() {
+    fails_at_each(Under::Recover, &["fstat"]);
 }

@@ -63,7 +63,7 @@ impl Catalog {
     /// `CORRUPT` when its record is damaged.
     pub fn get(&self, id: CheckpointId) -> Result<Option<Arc<Published>>> {
         let directory = self.layout.checkpoint(id);
-        if !files::exists(&directory) {
+        if !files::exists(&directory).map_err(|e| named(e, id))? {
             self.cache().remove(&id);
             return Ok(None);
         }
@@ -116,7 +116,7 @@ impl Catalog {
     /// `CORRUPT` when they are damaged.
     pub fn marks(&self, id: CheckpointId) -> Result<Marks> {
         let path = self.layout.checkpoint(id).join("marks");
-        if !files::exists(&path) {
+        if !files::exists(&path)? {
             return Ok(Marks { format: FORMAT_VERSION, ..Marks::default() });
         }
         unseal(&files::read_file(&path, MAX_SEALED)?)

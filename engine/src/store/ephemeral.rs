@@ -42,7 +42,7 @@ fn remove_if_dead(path: &Path) -> Result<()> {
     });
     let layout = Layout::new(path.to_owned());
     // Only what became a store: one that is being made has no format yet.
-    if !ours || !files::exists(&layout.format()) || !files::exists(&lock_of(&layout)) {
+    if !ours || !files::exists(&layout.format())? || !files::exists(&lock_of(&layout))? {
         return Ok(());
     }
     let _lock =

@@ -1,11 +1,12 @@
 //! The store's own files: 0700 and 0600 whatever the umask (C9), synced before they count.
 
 use std::fs::File;
-use std::io::Read;
+use std::io::{ErrorKind, Read};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 
 use rustix::fs::Mode;
+use rustix::io::Errno;
 
 use super::draft::Durability;
 use super::format::seal;
@@ -69,8 +70,27 @@ pub(crate) fn read_file(path: &Path, limit: u64) -> Result<Vec<u8>> {
 }
 
 /// Whether a path of the store is there.
-pub(super) fn exists(path: &Path) -> bool {
-    rustix::fs::lstat(path).is_ok()
+///
+/// # Errors
+/// The system's error when nobody can tell: what cannot be looked at must never count as gone.
+pub(super) fn exists(path: &Path) -> Result<bool> {
+    match rustix::fs::lstat(path) {
+        Ok(_) => Ok(true),
+        Err(Errno::NOENT | Errno::NOTDIR) => Ok(false),
+        Err(errno) => Err(Error::io("looking for a path of the store", errno).at(path)),
+    }
+}
+
+/// What a path of the store is; `None` when it is not there.
+///
+/// # Errors
+/// As [`exists`].
+pub(super) fn stat(path: &Path) -> Result<Option<std::fs::Metadata>> {
+    match std::fs::symlink_metadata(path) {
+        Ok(found) => Ok(Some(found)),
+        Err(e) if matches!(e.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => Ok(None),
+        Err(e) => Err(Error::io("looking for a path of the store", e).at(path)),
+    }
 }
 
 /// Makes what was renamed into a directory survive a power cut.

@@ -200,7 +200,7 @@ impl<'a> Collector<'a> {
                 return Ok(place);
             }
             let directory = self.layout.checkpoint(id);
-            if !files::exists(&directory) {
+            if !files::exists(&directory)? {
                 continue;
             }
             let published = self.catalog.get(id).ok().flatten();

@@ -44,11 +44,14 @@ pub(super) fn keep(layout: &Layout, id: CheckpointId) -> Result<()> {
 /// The system's error when the store cannot be listed.
 pub(super) fn second_names(layout: &Layout) -> Result<Vec<std::path::PathBuf>> {
     let directory = layout.packs();
-    let is_second = |name: &String| {
-        let id = name.split('.').next().and_then(|id| id.parse().ok());
-        id.is_some_and(|id| files::exists(&layout.checkpoint(id).join("objects.pack")))
-    };
-    Ok(files::names(&directory)?.into_iter().filter(is_second).map(|name| directory.join(name)).collect())
+    let mut second = Vec::new();
+    for name in files::names(&directory)? {
+        let Some(id) = name.split('.').next().and_then(|id| id.parse().ok()) else { continue };
+        if files::exists(&layout.checkpoint(id).join("objects.pack"))? {
+            second.push(directory.join(name));
+        }
+    }
+    Ok(second)
 }
 
 /// Notes that a checkpoint is about to leave the catalog, and that what it alone needed is not looked for yet.
@@ -57,7 +60,7 @@ pub(super) fn second_names(layout: &Layout) -> Result<Vec<std::path::PathBuf>> {
 /// The system's error.
 pub(super) fn note_removed(layout: &Layout, id: CheckpointId) -> Result<()> {
     let path = layout.packs().join(id.to_string()).with_extension(REMOVED);
-    if files::exists(&path) { Ok(()) } else { files::create_file(&path).map(drop) }
+    if files::exists(&path)? { Ok(()) } else { files::create_file(&path).map(drop) }
 }
 
 /// How many checkpoints left the catalog since it was last looked what nobody needs.
@@ -90,7 +93,7 @@ pub(super) fn remove_orphans(layout: &Layout) -> Result<()> {
     for name in files::names(&directory)? {
         let path = directory.join(&name);
         let is_index = path.extension().is_some_and(|e| e == "index" || e == "dead");
-        if is_index && !files::exists(&path.with_extension("pack")) {
+        if is_index && !files::exists(&path.with_extension("pack"))? {
             grave::bury(&path)?;
         }
     }

@@ -105,7 +105,13 @@ fn make_root(path: &Path) -> Result<PathBuf> {
         Err(e) if e.kind() == std::io::ErrorKind::NotFound => {
             if let Some(parent) = path.parent() {
                 // For us alone: with a generous umask the store's parents would otherwise be open to everybody.
-                let mut missing: Vec<&Path> = parent.ancestors().take_while(|p| !files::exists(p)).collect();
+                let mut missing: Vec<&Path> = Vec::new();
+                for ancestor in parent.ancestors() {
+                    if files::exists(ancestor)? {
+                        break;
+                    }
+                    missing.push(ancestor);
+                }
                 while let Some(next) = missing.pop() {
                     files::make_directory(next)?;
                 }
@@ -174,7 +180,7 @@ pub fn unsafe_ancestor(path: &Path) -> Result<Option<PathBuf>> {
 /// Reads the format file, or makes a new store. The text says why the store can only be read.
 fn check_format(layout: &Layout) -> Result<Option<String>> {
     let path = layout.format();
-    if !files::exists(&path) {
+    if !files::exists(&path)? {
         initialise(layout)?;
     }
     let text = files::read_file(&path, 256)?;
@@ -217,7 +223,7 @@ fn initialise(layout: &Layout) -> Result<()> {
     // Others may be making the same store: who comes second finds it made. The lock also keeps their sweep away from our file.
     let patience = Patience::Wait(std::time::Duration::from_secs(10));
     let _lock = FileLock::acquire(&layout.store_lock(), LockKind::Exclusive, patience, &Context::default())?;
-    if files::exists(&layout.format()) {
+    if files::exists(&layout.format())? {
         return Ok(());
     }
     let tmp = layout.tmp().join(files::random_name()?);
@@ -243,13 +249,13 @@ fn tighten(root: &Path) -> Result<()> {
 fn make_directories(layout: &Layout) -> Result<Option<String>> {
     for path in [layout.checkpoints(), layout.packs(), layout.tmp(), layout.locks(), layout.workspaces()] {
         // Looked at first: making a directory that is there waits for ever on a frozen file system (P11).
-        if files::exists(&path) {
+        if files::exists(&path)? {
             continue;
         }
         match files::make_directory(&path) {
             Ok(()) => {}
             // A full disk or a read-only one: what is there can still be read.
-            Err(error) if files::exists(&path) => {
+            Err(error) if files::exists(&path)? => {
                 tracing::debug!(%error, "a directory of the store is there")
             }
             Err(error) => return Err(error),

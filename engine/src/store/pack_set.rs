@@ -101,11 +101,11 @@ impl PackSet {
         for base in self.bases()? {
             let path = base.with_extension("pack");
             // Without its pack an index names what is not there; a pack without its index can be read frame by frame.
-            let index = std::fs::symlink_metadata(base.with_extension("index"));
-            let pack = match std::fs::symlink_metadata(&path) {
-                Ok(pack) if pack.is_file() => pack,
+            let index = files::stat(&base.with_extension("index"))?;
+            let pack = match files::stat(&path)? {
+                Some(pack) if pack.is_file() => pack,
                 other => {
-                    lost |= other.is_ok() || index.is_ok();
+                    lost |= other.is_some() || index.is_some();
                     continue;
                 }
             };

@@ -193,7 +193,7 @@ impl Leftover {
     /// The system's error.
     pub(super) fn of_killed(pack: &Path, index: &[IndexEntry]) -> Result<Option<Self>> {
         let old = pack.with_extension(OLD_INDEX);
-        if !files::exists(&old) {
+        if !files::exists(&old)? {
             return Ok(None);
         }
         let dead = match Index::open(&old).and_then(|old| old.all()) {

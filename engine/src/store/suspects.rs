@@ -23,10 +23,12 @@ const MAX_BYTES: u64 = 256 << 20;
 /// What is remembered; nothing when the list itself is damaged, because it only saves work.
 pub(super) fn read(layout: &Layout) -> HashSet<Hash> {
     let path = layout.suspects();
-    if !files::exists(&path) {
-        return HashSet::new();
-    }
-    match files::read_file(&path, MAX_BYTES).and_then(|bytes| unseal::<Suspects>(&bytes)) {
+    let list = match files::exists(&path) {
+        Ok(false) => return HashSet::new(),
+        Ok(true) => files::read_file(&path, MAX_BYTES).and_then(|bytes| unseal::<Suspects>(&bytes)),
+        Err(error) => Err(error),
+    };
+    match list {
         Ok(list) => list.objects.iter().filter_map(|hex| Hash::from_hex(hex)).collect(),
         Err(error) => {
             tracing::warn!(%error, "the list of damaged objects cannot be read");

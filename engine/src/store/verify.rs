@@ -120,9 +120,9 @@ fn check_files(
     note(super::catalog::read(&directory, id).map(|_| ()));
     note(catalog.marks(id).map(|_| ()));
     let pack_path = directory.join("objects.pack");
-    if files::exists(&pack_path) || checkpoint.record.stored_bytes > 0 {
-        note(check_pack(&pack_path, packs));
-    }
+    note(files::exists(&pack_path).and_then(|is_there| {
+        if is_there || checkpoint.record.stored_bytes > 0 { check_pack(&pack_path, packs) } else { Ok(()) }
+    }));
 }
 
 /// An index as a whole, and every frame that it names. A damaged object of which there is a good copy elsewhere was healed.

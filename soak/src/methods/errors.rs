@@ -130,6 +130,24 @@ pub fn of(program: &Path, under: Under, budget: Budget) -> Result<Outcome> {
     Ok(out)
 }
 
+/// One operation with EIO at each of its calls of these names, in as much time as there is.
+///
+/// # Errors
+/// When the harness fails.
+pub fn at_each(
+    program: &Path,
+    under: Under,
+    calls: &'static [&'static str],
+    time: std::time::Duration,
+) -> Result<Outcome> {
+    match machine::no_strace() {
+        Some(why) => Ok(Outcome::skip(format!("errors: {why}"))),
+        None => {
+            sweep(program, under, Fault { what: "error=EIO", calls, power: false }, Budget::lasting(time))
+        }
+    }
+}
+
 fn sweep(program: &Path, under: Under, fault: Fault, budget: Budget) -> Result<Outcome> {
     let mut out = Outcome::default();
     let directory = machine::quick_directory()?;

@@ -277,7 +277,7 @@ impl Rest<'_> {
             Some(_) => InTheWay::Gone,
         };
         let judged =
-            self.held(item).map_err(Trouble::Path).and_then(|held| judge(&held, item, way, contents));
+            self.held(item).map_err(Trouble::from).and_then(|held| judge(&held, item, way, contents));
         match judged {
             Ok(verdict) => Ok(verdict),
             Err(Trouble::Path(errno)) => {
@@ -321,7 +321,7 @@ impl Rest<'_> {
                 let Verdict::Done { now: Some(now), .. } = verdict else { continue };
                 let same = self
                     .held(item)
-                    .map_err(Trouble::Path)
+                    .map_err(Trouble::from)
                     .and_then(|held| still_has(&held, &item.name, now, contents));
                 *verdict = match same {
                     Ok(true) => Verdict::Due { before: Some(now.clone()) },

@@ -6,7 +6,7 @@ use std::os::fd::{AsFd as _, BorrowedFd};
 use rustix::fs::{FileType, Stat};
 use rustix::io::Errno;
 
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::model::{Content, Meta, Node};
 use crate::restore::apply::is_as_seen;
 use crate::restore::beneath::{Dir, mtime_of};
@@ -122,7 +122,21 @@ pub(super) enum Trouble {
 
 impl From<Errno> for Trouble {
     fn from(errno: Errno) -> Self {
-        Self::Path(errno)
+        match errno {
+            // What somebody's change of a path looks like.
+            Errno::NOENT
+            | Errno::NOTDIR
+            | Errno::ISDIR
+            | Errno::LOOP
+            | Errno::XDEV
+            | Errno::ACCESS
+            | Errno::PERM
+            | Errno::INVAL
+            | Errno::STALE
+            | Errno::NXIO => Self::Path(errno),
+            // A disk that fails, or too little of something, says nothing of the path: what it was to get must not be dropped.
+            _ => Self::Whole(Error::io("looking at what an interrupted restore left", errno)),
+        }
     }
 }
 

@@ -74,8 +74,12 @@ impl Area {
         let outcome = self.top().rename(b"trial", workspace.top(), name, Overwrite::No);
         match outcome {
             Ok(()) => {
-                workspace.top().rmdir(name).map_err(failed)?;
-                workspace.top().put_back(&before).map_err(failed)?;
+                // What cannot be removed there goes with the area, by the way that it came: nothing of ours may stay in the workspace.
+                let gone = workspace
+                    .top()
+                    .rmdir(name)
+                    .or_else(|_| workspace.top().rename(name, self.top(), b"trial", Overwrite::No));
+                workspace.top().put_back(&before).and(gone).map_err(failed)?;
                 Ok(true)
             }
             Err(Errno::XDEV) => Ok(false),
