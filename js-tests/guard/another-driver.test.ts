@@ -120,7 +120,7 @@ describe.each(PACKAGES)('over the %s gate', (name, turnback) => {
     ['timeoutMs', 'options.timeoutMs', { timeoutMs: 0 }],
     ['timeoutMs', 'options.timeoutMs', { timeoutMs: Number.NaN }],
     ['driver', 'options.driver', { driver: {} }],
-    ['prefix', 'prefix', { prefix: 'two words' }],
+    ['prefix', 'cannot be the prefix', { prefix: 'two words' }],
     [
       'a getter',
       'options cannot be read',

@@ -72,7 +72,8 @@ describe.each(PACKAGES)('G14: the guard over the %s gate', (name, turnback) => {
 
   it('of a covered turn it says so, and counts for nothing: a denied batch gives its slot back', async () => {
     const { run, driver, guard } = lenient();
-    const writing = run('t', 'rm x');
+    const denied = { sandboxId: 's', turnId: 't', command: 'rm x' };
+    const writing = guard.beforeBatch(denied);
     driver.last.succeed();
     await writing;
     expect(await atOnce(run('t', 'ls'))).toMatchObject({
@@ -81,10 +82,32 @@ describe.each(PACKAGES)('G14: the guard over the %s gate', (name, turnback) => {
       protected: true,
       checkpointId: 'v1',
     });
-    guard.release({ sandboxId: 's', turnId: 't' });
+    guard.release(denied);
     const again = run('t', 'rm x');
     driver.last.succeed();
     expect(await again).toMatchObject({ outcome: 'created', checkpointId: 'v2', late: false });
+  });
+
+  it('G8: its release takes nothing from those that ran, whatever object names it', async () => {
+    for (const how of ['own', 'copy', 'ids'] as const) {
+      const { run, driver, guard } = lenient();
+      const ran = run('t', 'rm x');
+      driver.last.succeed();
+      await ran;
+      const reading = { sandboxId: 's', turnId: 't', command: 'ls' };
+      await atOnce(guard.beforeBatch(reading));
+      guard.release({ own: reading, copy: { ...reading }, ids: { sandboxId: 's', turnId: 't' } }[how]);
+      expect(await atOnce(run('t', 'rm y')), how).toMatchObject({ outcome: 'already_covered', late: false });
+    }
+  });
+
+  it('G9: one that is refused for something else does not make its turn late', async () => {
+    const { run, driver, guard } = lenient();
+    const odd = { sandboxId: 's', turnId: 't', command: 'ls', signal: {} } as never;
+    expect(await atOnce(guard.beforeBatch(odd))).toMatchObject({ outcome: 'failed', reason: 'invalid_batch' });
+    const writing = run('t', 'rm x');
+    driver.last.succeed();
+    expect(await writing).toMatchObject({ outcome: 'created', late: false });
   });
 
   it('does not wait for an attempt of its turn', async () => {

@@ -82,6 +82,20 @@ describe.each(PACKAGES)('over the %s gate', (_, turnback) => {
     }
   });
 
+  it('a batch is released once, however often that is said with its own object', async () => {
+    for (const covered of [false, true]) {
+      const { guard, batch, driver } = scene(turnback);
+      const mine = { sandboxId: 's', turnId: 't' };
+      const asked = covered ? [batch('t')] : [batch('t'), guard.beforeBatch(mine)];
+      driver.last.succeed();
+      await Promise.all(asked);
+      if (covered) await atOnce(guard.beforeBatch(mine));
+      guard.release(mine);
+      guard.release(mine);
+      expect(await atOnce(batch('t')), String(covered)).toMatchObject({ outcome: 'already_covered', late: false });
+    }
+  });
+
   it('an object that is used for several batches names none of them', async () => {
     const { guard, driver } = scene(turnback);
     const batch = { sandboxId: 's', turnId: 't' };

@@ -54,12 +54,18 @@ impl Gate {
             if batch.destructive() {
                 live.tally.before.add(1);
                 self.ledger.passed.insert(batch.batch, sandbox, turn, false);
+            } else if !batch.paused {
+                self.ledger.outlived.insert(sandbox, turn, self.now);
             }
             return None;
         }
         if batch.destructive() {
             self.ledger.pass(batch.batch, sandbox, turn, self.now)
         } else {
+            if !batch.paused {
+                // A release that names no batch may be for this one, which holds nothing (G8).
+                self.ledger.outlived.insert(sandbox, turn, self.now);
+            }
             self.ledger.cover(sandbox, turn, self.now)
         }
     }

@@ -98,6 +98,8 @@ pub struct Batch {
     /// Whether the flag is on (G3), read now. On if JSON does not say.
     pub flag_enabled: bool,
     /// Whether the store is paused (C17), read now. Not if JSON does not say.
+    /// With `read_only` it is a mere question: then the batch leaves no trace at all, whereas one that only reads makes a release of its
+    /// turn that names no batch one of nobody knows which.
     pub paused: bool,
     /// Whether there is a driver (G7). There is if JSON does not say.
     pub has_driver: bool,

@@ -3,8 +3,8 @@
  * when it did begin: every wait pushed back what came after it in its sandbox. So that push is taken off again here.
  */
 import type { Batch, Verdict } from 'turnback-policy/shell';
-import type { RecordedAttempt, ScenarioBatch } from 'turnback-policy/simulate';
 import type { Attempt, Attempts } from './driver.js';
+import type { RecordedAttempt, RecordedBatch } from './line.js';
 import { TOLD } from './marks.js';
 import type { Names } from './names.js';
 import { OpenBatches } from './open.js';
@@ -38,7 +38,7 @@ export interface TimelineOptions {
   names: Names;
   /** Whether the end of every batch will be told. */
   told: boolean;
-  write(batch: ScenarioBatch): void;
+  write(batch: RecordedBatch): void;
 }
 
 /** So many batches are kept of which nobody said that they are over. */

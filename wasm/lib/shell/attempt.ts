@@ -37,6 +37,8 @@ export class Attempts {
   readonly #host: Host;
   #driver: Driver | undefined;
   readonly #former: Former[] = [];
+  /** Of attempts up to this number nobody knows any more whose they were. */
+  #unknown = -1;
   readonly #settled: (attempt: Attempt, result: Result) => void;
   readonly #running = new Map<number, Running>();
   readonly #deletions: Deletions;
@@ -62,7 +64,7 @@ export class Attempts {
   /** Another driver makes the attempts from now on. */
   use(driver: Driver | undefined): void {
     this.#former.push({ driver: this.#driver, last: this.#last });
-    if (this.#former.length > MOST_FORMER) this.#former.shift();
+    if (this.#former.length > MOST_FORMER) this.#unknown = this.#former.shift()?.last ?? this.#unknown;
     this.#driver = driver;
   }
 
@@ -142,8 +144,9 @@ export class Attempts {
     for (const number of [...this.#running.keys()]) this.abort(number);
   }
 
-  /** A checkpoint of an attempt that came when nobody waited for it any more (G10): its own driver is asked. */
+  /** A checkpoint of an attempt that came when nobody waited for it any more (G10): its own driver is asked, or nobody. */
   deleteLate(number: number, checkpointId: string): void {
+    if (number <= this.#unknown) return;
     const former = this.#former.find(({ last }) => number <= last);
     this.#deletions.ask(former === undefined ? this.#driver : former.driver, checkpointId);
   }

@@ -74,7 +74,7 @@ export class ShellGuard implements Guard {
     const { driver: formerly, timeoutMs: before, prefix: known = DEFAULT_PREFIX } = this.#options;
     if (timeoutMs !== before || prefix !== known) {
       namingPrefix(this.#host, () => {
-        if (this.#gate === undefined) checkPrefix(this.#host, options);
+        checkPrefix(this.#host, options);
         this.#feed({ type: 'options', timeoutMs, prefix });
       });
     }
@@ -128,21 +128,26 @@ export class ShellGuard implements Guard {
   }
 
   beforeBatch(batch: Batch): Promise<Verdict> {
+    // Also with the flag off: such a batch leaves no trace on its turn, whatever else is said of it (G14).
+    let readOnly = false;
     try {
+      readOnly = this.#probes.readOnly(batch);
       const enabled = this.#probes.enabled();
-      // Also with the flag off: such a batch leaves no trace on its turn, whatever else is said of it (G14).
-      const readOnly = this.#probes.readOnly(batch);
       const passed = enabled && !readOnly ? this.#pass(batch) : undefined;
       return passed ?? this.#ask(batch, checkedBatch(this.#host, batch), enabled, readOnly);
     } catch (error) {
-      return this.#refused(batch, error);
+      return this.#refused(batch, error, readOnly);
     }
   }
 
   release(batch: { sandboxId: string; turnId: string }): void {
     this.#tell('release', () => {
       const { sandboxId, turnId = '' } = checkedBatch(this.#host, batch);
-      this.#release(sandboxId, turnId, this.#numbers.of(batch));
+      const number = this.#numbers.of(batch);
+      // It held nothing, or is released already; and one that only reads holds nothing, whatever object names it.
+      if (number === false || (number === undefined && this.#probes.readOnly(batch))) return;
+      this.#numbers.left(batch);
+      this.#release(sandboxId, turnId, number);
     });
   }
 
@@ -158,9 +163,9 @@ export class ShellGuard implements Guard {
     if (known && !this.#isCovered(sandboxId, turnId)) this.#made.delete(sandboxId, turnId);
   }
 
-  /** Whether the turn has a checkpoint: a batch that only reads is not counted. */
+  /** Whether the turn has a checkpoint: a batch that only reads, of a store that is paused, leaves no trace. */
   #isCovered(sandboxId: string, turnId: string): boolean {
-    this.#feed({ type: 'batch', batch: NOBODY, sandboxId, turnId, ...ON, readOnly: true });
+    this.#feed({ type: 'batch', batch: NOBODY, sandboxId, turnId, ...ON, paused: true, readOnly: true });
     const at = this.#outputs.findIndex((output) => output.type === 'verdict' && output.batch === NOBODY);
     const answer = this.#outputs[at];
     if (answer?.type !== 'verdict') return false;
@@ -246,11 +251,11 @@ export class ShellGuard implements Guard {
   }
 
   /** No batch, or a guard that broke: said once, and in nobody's way. */
-  #refused(batch: unknown, error: unknown): Promise<Verdict> {
+  #refused(batch: unknown, error: unknown, readOnly: boolean): Promise<Verdict> {
     const verdict = unprotected('failed', isInvalidArgument(error) ? 'invalid_batch' : 'guard_failed');
     this.#reports.refused(verdict, error);
     if (this.#options.block) return Promise.reject(required(this.#host, verdict, error));
-    this.ran(batch);
+    if (!readOnly) this.ran(batch);
     return Promise.resolve(verdict);
   }
 
@@ -356,7 +361,8 @@ export class ShellGuard implements Guard {
     this.#waiting.take(given.batch);
     const verdict = verdictOf(answer);
     const { sandboxId, turnId } = waiter;
-    if (verdict.reason === 'same_turn') this.#numbers.covered(waiter.given);
+    if (verdict.reason === 'same_turn') this.#numbers.unnumbered(waiter.given);
+    else if (verdict.reason === 'read_only' || turnId === undefined) this.#numbers.left(waiter.given);
     this.#restores.used(sandboxId);
     if (verdict.outcome === 'created' && turnId !== undefined && verdict.checkpointId !== undefined) {
       this.#made.add(sandboxId, turnId, verdict.checkpointId);

@@ -14,8 +14,9 @@ export class Restores {
   readonly #busy: () => Iterable<string>;
   /** The number of every sandbox that is not kept: of each that was looked at. */
   #common: number | undefined;
-  /** There may be sandboxes that were used and never looked at. */
+  /** There may be sandboxes that were used and never looked at: until the gate has forgotten them. */
   #unseen = false;
+  #unseenSinceMs: number | undefined;
   /** The sandboxes used since {@link #sinceMs}. No number: the last look gave none. */
   #young = new Map<string, number | undefined>();
   /** Those that were used before, and not since. */
@@ -34,7 +35,7 @@ export class Restores {
 
   /** Another driver counts from now on, in sandboxes that are known already. */
   reset(): void {
-    [this.#common, this.#unseen] = [undefined, true];
+    [this.#common, this.#unseen, this.#unseenSinceMs] = [undefined, true, undefined];
     this.#young.clear();
     this.#old.clear();
   }
@@ -42,6 +43,7 @@ export class Restores {
   /** Looks at a sandbox's number. None: the driver could not say. */
   look(sandboxId: string, number: number | undefined, nowMs: number): Restored {
     this.#forgetUnused(nowMs);
+    if (this.#unseen) this.#forgetUnseen(nowMs);
     this.used(sandboxId);
     if (number === undefined) {
       this.#young.set(sandboxId, number);
@@ -64,6 +66,14 @@ export class Restores {
     if (this.#old.size === 0 || !this.#old.has(sandboxId)) return;
     this.#young.set(sandboxId, this.#old.get(sandboxId));
     this.#old.delete(sandboxId);
+  }
+
+  #forgetUnseen(nowMs: number): void {
+    this.#unseenSinceMs ??= nowMs;
+    if (nowMs - this.#unseenSinceMs < KEPT_UNUSED_MS) return;
+    // Whoever waits for so long is looked at when the wait is over, and has to be found.
+    for (const _ of this.#busy()) return;
+    this.#unseen = false;
   }
 
   /** Those that have been old for 24 hours go; whoever is young grows old. */
