@@ -54,7 +54,7 @@ describe('what is packed', () => {
       }
       const strange = files.filter(
         (file) =>
-          !/^(dist|pkg|bin)\/|^(LICENSE-\w+|README\.md|THIRD-PARTY-NOTICES\.txt|package\.json|turnback\.node)$/.test(
+          !/^(dist|pkg|bin)\/|^schema\/[\w-]+\.schema\.json$|^(LICENSE-\w+|README\.md|THIRD-PARTY-NOTICES\.txt|package\.json|turnback\.node)$/.test(
             file,
           ),
       );
