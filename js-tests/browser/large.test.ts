@@ -19,6 +19,9 @@ test('100,000 batches', async ({ page }) => {
   console.log(
     `${took} Opened and drawn in ${Math.round(opened)} ms, an edit drawn in ${Math.round(performance.now() - edit)} ms.`,
   );
+  // Edits that overtake one another: the latest wins. A turn has a checkpoint in each of its two sandboxes.
+  for (const ms of ['61', '70', '80']) await page.getByLabel('Takes (ms)').fill(ms);
+  await expect.poll(() => figures(page, 'Waiting in all')).toEqual(['53 min 20 s']);
   await page.getByRole('button', { name: 'Copy link' }).click();
   expect(await page.getByRole('alert').textContent()).toContain('too long for a link');
   expect(watchOf(page).complaints).toEqual([]);

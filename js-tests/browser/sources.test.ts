@@ -35,12 +35,26 @@ test('a file in JSON Lines, as the guard records them, whose last line was cut o
   expect(await page.getByRole('alert').textContent()).toContain('Line 6, the last one, was cut off');
 });
 
+test('a recording without a driver gets the one that it saw, for attempts that nobody recorded', async ({ page }) => {
+  const { driver: _, ...rest } = SMALL;
+  const batches = rest.batches.map((one, place) =>
+    place === 0 ? { ...one, attempt: { ms: 250, outcome: 'succeeded' } } : one,
+  );
+  await redrawn(page, () => drop(page, 'recorded.json', JSON.stringify({ ...rest, batches })));
+  expect(await page.locator('.driver-line').textContent()).toBe('takes one of 1 recorded time');
+  expect(await page.getByRole('alert').textContent()).toContain('the driver that the recording saw');
+  expect(await figures(page, 'Waiting in all')).toEqual(['500 ms', '1 s']);
+});
+
 test('a log: a session of Claude Code, spans of OpenTelemetry; one without any tool call is told', async ({ page }) => {
   const session = readFileSync(join(import.meta.dirname, '..', 'simulate', 'fixtures', 'claude-code.jsonl'), 'utf8');
   await redrawn(page, () => drop(page, 'session.jsonl', session));
   const alert = page.getByRole('alert');
   expect(await alert.textContent()).toMatch(/Read as a session of Claude Code: \d+ tool calls/);
   expect(await page.locator('.band-name').allTextContents()).toEqual(['Once per turn', 'Before every batch']);
+  // Only what was proven to change nothing is drawn so.
+  expect(await page.locator('.band-chart .m-reads').count()).toBeGreaterThan(0);
+  expect(await page.locator('.band-chart .m-works').count()).toBeGreaterThan(0);
 
   const span = {
     traceId: 'a1',

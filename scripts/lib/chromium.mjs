@@ -4,7 +4,7 @@ import { delimiter, join } from 'node:path';
 
 /** Why tests are skipped, in the words of scripts/allowed-skips.txt. */
 export const NO_CHROMIUM =
-  'there is no Chromium: install the package `chromium` (Debian, Ubuntu, Fedora, Alpine), or set TURNBACK_CHROMIUM to its program';
+  'there is no Chromium: install the package `chromium` of Debian, or set TURNBACK_CHROMIUM to the program of another build';
 
 const NAMES = ['chromium', 'chromium-browser', 'google-chrome-stable', 'google-chrome'];
 

@@ -1,5 +1,5 @@
 import { type Imported, importClaudeCode, importSpans } from 'turnback-policy/importers';
-import { type Policy, parseScenario, type Scenario } from 'turnback-policy/simulate';
+import { measuredDriver, type Policy, parseScenario, type Scenario } from 'turnback-policy/simulate';
 import { plural } from '../model/format.js';
 
 /** What a text holds, and what should be said of it. */
@@ -20,18 +20,23 @@ const HEAD = 20_000;
  *
  * @throws TurnbackError `INVALID_ARGUMENT`, with the place where the text is wrong
  */
-export function readText(text: string): Text {
+export async function readText(text: string): Promise<Text> {
   const head = text.slice(0, HEAD);
   if (/"(resourceSpans|resource_spans|scopeSpans)"/.test(head))
     return imported('spans of OpenTelemetry', importSpans(text));
   if (/"sessionId"\s*:/.test(head) && !/"version"\s*:\s*1\s*[,}]/.test(head)) {
-    return imported('a session of Claude Code', importClaudeCode(text));
+    // The proof is larger than all the rest: only who needs it fetches it.
+    const { isReadOnly } = await import('turnback-policy/read-only');
+    return imported('a session of Claude Code', importClaudeCode(text, { isReadOnly }));
   }
   const notes: string[] = [];
   const scenario = parseScenario(text, {
     onDropped: ({ line }) => notes.push(`Line ${line}, the last one, was cut off: the batch in it is left out.`),
   });
-  return { scenario, notes };
+  const driver = scenario.driver ?? measuredDriver(scenario);
+  if (driver === undefined || scenario.driver !== undefined) return { scenario, notes };
+  notes.push('Attempts that were not recorded go by the driver that the recording saw.');
+  return { scenario: { ...scenario, driver }, notes: [notes.join(' ')] };
 }
 
 function imported(what: string, { scenario, skipped, skippedParts, unfinished }: Imported): Text {

@@ -44,7 +44,7 @@ interface ReadScenario {
 async function read(source: Source): Promise<ReadScenario> {
   if (source.kind === 'builtin') return { scenario: builtin(source.id), builtin: source.id };
   if (source.kind === 'text') {
-    return { ...readText(source.text), fallback: source.name };
+    return { ...(await readText(source.text)), fallback: source.name };
   }
   const linked = await decodeLink(source.fragment);
   if (linked === undefined) throw new Error('The link holds no scenario.');

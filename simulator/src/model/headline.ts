@@ -65,7 +65,8 @@ const SENTENCES: Readonly<Record<Lead, (base: Told, others: readonly Told[]) => 
       const without = shared === undefined ? 0 : base.summary.checkpoints - shared.summary.checkpoints;
       const rest =
         without > 0 ? ` Attempts shared across turns leave ${plural(without, 'turn')} without one of their own.` : '';
-      return `${atHead(called(base))} makes ${plural(base.summary.checkpoints, 'checkpoint')} here; one that ${inside(greedy.name)} makes ${number(greedy.summary.checkpoints)}.${rest}`;
+      const waits = ({ summary }: Told) => `waits ${duration(summary.waiting.totalMs)}`;
+      return `${atHead(called(base))} makes ${plural(base.summary.checkpoints, 'checkpoint')} here and ${waits(base)}; one that ${inside(greedy.name)} makes ${number(greedy.summary.checkpoints)} and ${waits(greedy)}.${rest}`;
     }
     return undefined;
   },

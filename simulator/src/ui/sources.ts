@@ -91,8 +91,12 @@ export class Sources {
       el(
         'form',
         { method: 'dialog' },
-        el('h2', { id: 'paste-title' }, 'Paste a scenario'),
-        el('label', { for: 'pasted' }, 'JSON, or JSON Lines as the guard records them'),
+        el('h2', { id: 'paste-title' }, 'Paste a scenario or a log'),
+        el(
+          'label',
+          { for: 'pasted' },
+          'JSON or JSON Lines: a scenario, a recording of the guard, a session of Claude Code, OpenTelemetry spans',
+        ),
         text,
         el(
           'div',
