@@ -82,6 +82,7 @@ export function turnback(
   const done = spawnSync(process.execPath, [BIN, ...args], {
     encoding: 'utf8',
     cwd: options.cwd,
+    input: options.input,
     env: { ...rest, ...options.env },
     maxBuffer: 1 << 28,
   });

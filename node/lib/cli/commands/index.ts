@@ -17,6 +17,7 @@ import { run } from './run.js';
 import { runGuarded } from './run-guarded.js';
 import { SANDBOX } from './sandbox/index.js';
 import { show } from './show.js';
+import { simulate } from './simulate.js';
 import { turns } from './turns.js';
 import { undo } from './undo.js';
 import { usage } from './usage.js';
@@ -47,5 +48,6 @@ export const COMMANDS: Command[] = [
   ...HOOKS,
   pause,
   resume,
+  simulate,
   doctor,
 ];
