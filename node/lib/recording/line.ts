@@ -7,15 +7,13 @@ export interface RecordedBatch {
   sandbox: string;
   /** The turn that it belonged to, or `null` where nobody knew it. */
   turn: string | null;
-  /** When it asked, in milliseconds since the recording began. */
+  /** When it would have asked if nothing had ever waited, in milliseconds since the recording began. */
   startMs: number;
   /** How long it ran, in milliseconds. */
   durationMs: number;
   /** Whether it was proven to change nothing. */
   kind: 'read_only' | 'destructive';
-  /** The tool. */
-  tool?: string;
-  /** What the driver did when this batch led an attempt. */
+  /** What the driver did when this batch led an attempt, or shared one. */
   attempt?: RecordedAttempt;
 }
 

@@ -1,17 +1,16 @@
 import { readFile } from 'node:fs/promises';
-import type { Imported } from 'turnback-policy/importers';
-import type { Policy, PolicyKind, Scenario, Summary } from 'turnback-policy/simulate';
 import { systemError } from '../../bash/system-error.js';
 import { isReadOnly } from '../../read-only.js';
 import type { Command, Given } from '../command.js';
 import { EXIT, UsageError } from '../exit.js';
 import { standardInput } from '../hook/stdin.js';
 import type { Output } from '../output.js';
+import { type Imported, importers, type Policy, type Scenario, type Summary, simulation } from '../replay.js';
 import { count, duration, printable, table } from '../text.js';
 import { milliseconds } from '../units.js';
 
 const SOURCES = ['scenario', 'claude-code', 'spans'];
-const KINDS: PolicyKind[] = ['per_turn', 'every_batch', 'interval', 'last_turn_only', 'shared_across_turns', 'never'];
+const KINDS = ['per_turn', 'every_batch', 'interval', 'last_turn_only', 'shared_across_turns', 'never'];
 const COMPARED: Policy[] = [{ kind: 'per_turn' }, { kind: 'every_batch' }, { kind: 'never' }];
 
 export const simulate: Command = {
@@ -48,7 +47,7 @@ export const simulate: Command = {
       process.stdout.write(linesOf(read.scenario));
       return EXIT.done;
     }
-    const { measuredDriver, simulate } = await import('turnback-policy/simulate');
+    const { measuredDriver, simulate } = simulation();
     const { driver = measuredDriver(read.scenario), policies = COMPARED } = read.scenario;
     const when = given.has('unless-read-only') ? { when: 'unless_read_only' as const } : {};
     const { summaries } = simulate({
@@ -79,15 +78,14 @@ async function scenarioOf(given: Given, signal: AbortSignal): Promise<Read> {
   if (!SOURCES.includes(from)) throw new UsageError('--from is no known format', `give one of ${SOURCES.join(', ')}`);
   const text = await textOf(given.args[0] ?? '', signal);
   if (from === 'scenario') {
-    const { parseScenario } = await import('turnback-policy/simulate');
     let droppedLine: number | undefined;
     const onDropped = ({ line }: { line: number }) => {
       droppedLine = line;
     };
-    const scenario = parseScenario(text, { onDropped });
+    const scenario = simulation().parseScenario(text, { onDropped });
     return { scenario, unfinished: 0, skipped: 0, skippedParts: [], ...(droppedLine !== undefined && { droppedLine }) };
   }
-  const { importClaudeCode, importSpans } = await import('turnback-policy/importers');
+  const { importClaudeCode, importSpans } = importers();
   return from === 'spans' ? importSpans(text) : importClaudeCode(text, { isReadOnly });
 }
 
