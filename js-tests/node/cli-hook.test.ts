@@ -116,6 +116,19 @@ describe('one checkpoint a prompt', () => {
     expect(checkpoints()).toHaveLength(3);
   });
 
+  it('a prompt’s id that can be none of a turn is one all the same (G2, G11)', async () => {
+    const { workspace, told, checkpoints } = prepared();
+    const ids = ['x'.repeat(201), `${'x'.repeat(200)}y`, '\ud800'];
+    const turns = new Set<unknown>();
+    for (const prompt_id of ids) {
+      const { outcome, turnId } = await told(call(workspace, { prompt_id }));
+      expect(outcome).toBe('created');
+      turns.add(turnId);
+      expect(await told(call(workspace, { prompt_id }))).toMatchObject({ outcome: 'already_covered', turnId });
+    }
+    expect([turns.size, checkpoints().length]).toEqual([3, 3]);
+  });
+
   it('of the directory that is given, or the project’s, or else where the session is', async () => {
     const { home, workspace, start, checkpoints } = prepared();
     const other = write(join(home, 'other'), { 'x.txt': 'x' });
@@ -213,8 +226,8 @@ describe('G5: it fails open', () => {
     for (const odd of [{}, { prompt_id: 7, tool_use_id: {}, cwd: [], tool_name: null, tool_input: null }]) {
       expect(await told({ ...event, ...odd })).toMatchObject({ outcome: 'created' });
     }
-    expect(await told({ ...event, prompt_id: 'x'.repeat(201) })).toMatchObject({ outcome: 'failed', protected: false });
-    expect(checkpoints()).toHaveLength(2);
+    expect(await told({ ...event, prompt_id: 'x'.repeat(201) })).toMatchObject({ outcome: 'created' });
+    expect(checkpoints()).toHaveLength(3);
   });
 
   it('a call with 5 MB of input has its checkpoint; one over 64 MiB is read to its end and has none', async () => {

@@ -4,7 +4,7 @@
  */
 import { isTurnbackError } from '../errors.js';
 import { freshTurn, saidBy } from './call.js';
-import { commandOf, type HookInput, onlyReads, textIn } from './claude-call.js';
+import { commandOf, type HookInput, onlyReads, textIn, turnIn } from './claude-call.js';
 import { checkedOptions, type GuardedOptions } from './options.js';
 
 export type { HookInput } from './claude-call.js';
@@ -112,6 +112,6 @@ class Sessions {
   }
 
   turnOf({ session_id, prompt_id }: HookInput): string {
-    return textIn(prompt_id) ?? this.#turns.get(textIn(session_id) ?? '') ?? freshTurn();
+    return turnIn(prompt_id) ?? this.#turns.get(textIn(session_id) ?? '') ?? freshTurn();
   }
 }

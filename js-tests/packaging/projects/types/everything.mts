@@ -1,8 +1,10 @@
 // Every entry of both packages, imported with its types in a project that checks them all.
 import { type CheckpointManager, createGuard, isTurnbackError, type Sandbox, type Verdict } from 'turnback';
 import { wrapTools } from 'turnback/ai';
+import { guardHooks } from 'turnback/claude-agent-sdk';
 import { guardTool } from 'turnback/mcp';
 import { guardExecute } from 'turnback/openai-agents';
+import { type Tracer, traceWith } from 'turnback/opentelemetry';
 import { guardFunction } from 'turnback/plain';
 import { openRecording, type Recording } from 'turnback/recording';
 import { sandboxPerTest as forJest } from 'turnback/testing/jest';
@@ -10,7 +12,9 @@ import { sandboxPerTest as forNode } from 'turnback/testing/node-test';
 import { sandboxFixtures as forPlaywright } from 'turnback/testing/playwright';
 import { sandboxFixtures as forVitest } from 'turnback/testing/vitest';
 import { checkpointComment, createGuard as portableGuard } from 'turnback-policy';
+import { openGate } from 'turnback-policy/gate';
 import { type Imported, importClaudeCode, importSpans } from 'turnback-policy/importers';
+import { isReadOnly, judgeCommand } from 'turnback-policy/read-only';
 import { parseScenario, type Scenario, simulate } from 'turnback-policy/simulate';
 
 const guard = createGuard({});
@@ -49,5 +53,10 @@ export async function scenarios(file: string): Promise<Scenario[]> {
   return [parseScenario(file, { onDropped: ({ line }) => line }), ...imported.map(({ scenario }) => scenario)];
 }
 export const waited: number | undefined = simulate({ version: 1, batches: [] }).summaries[0]?.waiting.totalMs;
+
+export const hooks: object = guardHooks({ guard, sandboxId: 'a' });
+export const untrace = (tracer: Tracer): (() => void) => traceWith(tracer);
+export const portable: [boolean, boolean] = [isReadOnly('ls'), judgeCommand('ls').readOnly];
+export const gate: object = openGate({});
 
 export { comment, echoed, guardExecute, guarded, guardTool, portableGuard, verdict };

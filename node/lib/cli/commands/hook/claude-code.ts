@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { resolve } from 'node:path';
-import { commandOf, type HookInput, onlyReads, textIn } from '../../../adapters/claude-call.js';
+import { commandOf, type HookInput, onlyReads, textIn, turnIn } from '../../../adapters/claude-call.js';
 import { canonical } from '../../../bash/workplace.js';
 import { deadline } from '../../../check.js';
 import { isTurnbackError } from '../../../errors.js';
@@ -51,7 +51,7 @@ export const claudeCode: Command = {
       } else {
         const { CLAUDE_PROJECT_DIR: project } = process.env;
         const directory = await canonical(Buffer.from(resolve(args[0] ?? textIn(project) ?? textIn(input.cwd) ?? '.')));
-        const turnId = textIn(input.prompt_id) ?? textIn(input.tool_use_id) ?? randomUUID();
+        const turnId = turnIn(input.prompt_id) ?? turnIn(input.tool_use_id) ?? randomUUID();
         const storeName = value('store') ?? process.env.TURNBACK_STORE ?? '';
         const leftMs = () => Math.max(1, limitMs - (performance.now() - from));
         const call = { directory, turnId, storeName, store, logger: output.logger(), interrupted, signal, leftMs };
