@@ -131,6 +131,18 @@ test('a link holds the scenario and every edit; opened elsewhere it shows the sa
   expect(await other.locator('.band-name').allTextContents()).toEqual(['Once per turn', 'Never']);
 });
 
+test('a link pasted into the address opens; where copying is not allowed the link is shown', async ({ page }) => {
+  await redrawn(page, () => drop(page, 'small.json', text));
+  await page.evaluate(() => Object.defineProperty(navigator, 'clipboard', { value: undefined }));
+  await page.getByRole('button', { name: 'Copy link' }).click();
+  const hash = new URL(await page.getByRole('textbox', { name: 'Link' }).inputValue()).hash;
+  await page.getByRole('button', { name: 'Close' }).click();
+  await openBuiltin(page, 'Parallel calls');
+  await expect.poll(() => page.evaluate(() => location.hash)).not.toBe(hash);
+  await redrawn(page, () => page.evaluate((to) => location.assign(to), hash));
+  expect(await page.locator('#scenario').textContent()).toContain('A small one');
+});
+
 test('the link of a built-in scenario is short; a damaged one is told, and the page opens all the same', async ({
   page,
 }) => {

@@ -1,6 +1,6 @@
 /** The page itself (P4): what it shows first, policies and driver edited, the keyboard, zoom and pan. */
 import { expect } from 'vitest';
-import { drop, figures, inBrowser, openBuiltin, redrawn, test, watchOf } from './page.js';
+import { drop, figures, inBrowser, openBuiltin, openPage, redrawn, test, watchOf } from './page.js';
 import { SMALL } from './scenarios.js';
 
 inBrowser();
@@ -28,7 +28,7 @@ test('loads under any path, asks for nothing but its own files, and says nothing
 });
 
 test('the throttle scenario says in figures what a time throttle loses', async ({ page }) => {
-  const headline = await page.locator('#headline').textContent();
+  const headline = (await page.locator('#headline').textContent())?.replaceAll('\u00a0', ' ');
   const [own, throttled] = await figures(page, 'Work lost at worst');
   expect(headline).toContain(`A 30 s throttle would lose up to ${throttled}`);
   expect(headline).toContain(`loses ${own} at most`);
@@ -150,6 +150,32 @@ test('zooms and pans by buttons, wheel, drag and keys; the wheel alone scrolls t
   await expect.poll(range).not.toBe(whole);
   await page.getByRole('button', { name: 'All: show everything' }).click();
   await expect.poll(range).toBe(whole);
+});
+
+test('two fingers zoom, one finger pans', async () => {
+  const page = await openPage({ hasTouch: true, viewport: { width: 400, height: 800 } });
+  const range = () => page.locator('.range').textContent();
+  const chart = page.locator('.band-chart').first();
+  await chart.scrollIntoViewIfNeeded();
+  const box = await chart.boundingBox();
+  if (box === null) throw new Error('the chart is not there');
+  const session = await page.context().newCDPSession(page);
+  const touch = (type: 'touchStart' | 'touchMove' | 'touchEnd', ...at: number[]) =>
+    session.send('Input.dispatchTouchEvent', {
+      type,
+      touchPoints: at.map((x, id) => ({ x: box.x + x, y: box.y + 40, id })),
+    });
+  const whole = await range();
+  await touch('touchStart', 150, 200);
+  for (const spread of [20, 40, 60, 80]) await touch('touchMove', 150 - spread, 200 + spread);
+  await touch('touchEnd');
+  await expect.poll(range).not.toBe(whole);
+  const zoomed = await range();
+  await touch('touchStart', 300);
+  for (const moved of [20, 60, 120]) await touch('touchMove', 300 - moved);
+  await touch('touchEnd');
+  await expect.poll(range).not.toBe(zoomed);
+  expect((await range())?.split(',')[0]).toBe(zoomed?.split(',')[0]);
 });
 
 test('pointing at a mark says what it is under each policy, and a click keeps it', async ({ page }) => {

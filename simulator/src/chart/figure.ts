@@ -22,6 +22,8 @@ export interface Figure {
 const MARGIN = 24;
 const LINE = 26;
 const HEAD = 40;
+/** A narrower picture has the figures beneath the name. */
+const NARROW = 640;
 
 /** The timeline as a picture of its own, which needs nothing from the page. */
 export function figure({ title, headline, frame, axis, bands, style, patterns }: Figure): string {
@@ -36,11 +38,15 @@ export function figure({ title, headline, frame, axis, bands, style, patterns }:
     `<g transform="translate(${MARGIN} ${top})">${axis}</g>`,
   ];
   top += 36;
+  const narrow = frame.width < NARROW;
+  const above = narrow ? HEAD + 14 : HEAD;
   const body = bands.map(({ name, figures, markup, height }) => {
     const name_ = `<text class="f-band" x="${MARGIN}" y="${px(top + 20)}">${escapeText(name)}</text>`;
-    const said = `<text class="f-figures" x="${px(MARGIN + frame.width)}" y="${px(top + 20)}" text-anchor="end">${escapeText(figures)}</text>`;
-    const picture = `<svg x="${MARGIN}" y="${px(top + HEAD)}" width="${px(frame.width)}" height="${px(height)}">${markup}</svg>`;
-    top += HEAD + height + 8;
+    const said = narrow
+      ? `<text class="f-figures" x="${MARGIN}" y="${px(top + 38)}">${escapeText(figures)}</text>`
+      : `<text class="f-figures" x="${px(MARGIN + frame.width)}" y="${px(top + 20)}" text-anchor="end">${escapeText(figures)}</text>`;
+    const picture = `<svg x="${MARGIN}" y="${px(top + above)}" width="${px(frame.width)}" height="${px(height)}">${markup}</svg>`;
+    top += above + height + 8;
     return name_ + said + picture;
   });
   const [width, height] = [frame.width + 2 * MARGIN, top + MARGIN];

@@ -118,7 +118,7 @@ export class App {
     const names = policies.map(nameOf);
     const told = result.runs.map(({ summary }, place) => ({ summary, name: names[place] ?? summary.name }));
     this.#headline = headline(told, BUILTINS.find(({ id }) => id === loaded.builtin)?.lead);
-    byId('headline').textContent = this.#headline;
+    byId('headline').textContent = unbroken(this.#headline);
     byId('scenario').textContent = [loaded.name, loaded.description].filter((text) => text !== '').join('. ');
     byId('summary-table').replaceChildren(
       summaryTable(
@@ -162,6 +162,10 @@ export class App {
     }
   }
 }
+
+/** A text whose figures stay together with their units. */
+const unbroken = (text: string): string =>
+  text.replace(/(\d) (?=(?:ms|s|min|h)\b)|(\b(?:min|h)) (?=\d)/g, '$1$2\u00a0');
 
 const troubleOf = (error: unknown): Trouble =>
   error instanceof SimulatorError ? error.trouble : { message: error instanceof Error ? error.message : String(error) };

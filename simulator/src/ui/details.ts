@@ -5,7 +5,14 @@ import { letter } from '../model/policy-words.js';
 import { el } from './dom.js';
 import type { Looked } from './timeline.js';
 
-const HINT = 'Point at a mark, or focus the timeline and move with the arrow keys: what it is stands here.';
+const HINT = 'Point at a mark, or move along the timeline by keyboard: what it is stands here.';
+const KEYS: readonly (readonly [keys: string, what: string])[] = [
+  ['← →', 'batch'],
+  ['↑ ↓', 'lane, policy'],
+  ['Page ↑ ↓', 'turn'],
+  ['+ − 0', 'zoom'],
+  ['Shift ← →', 'pan'],
+];
 
 /** What the reader looks at, in words: a batch under each of the policies, or an attempt. */
 export class Details {
@@ -24,7 +31,8 @@ export class Details {
 
   clear(): void {
     this.element.classList.add('is-empty');
-    this.#content.replaceChildren(el('p', { class: 'muted' }, HINT));
+    const keys = KEYS.map(([key, what]) => el('div', {}, el('dt', {}, el('kbd', {}, key)), el('dd', {}, what)));
+    this.#content.replaceChildren(el('p', { class: 'muted' }, HINT), el('dl', { class: 'keys' }, ...keys));
   }
 
   /** `passing`: the pointer only passes over it, which is not read aloud. */

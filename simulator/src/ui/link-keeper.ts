@@ -11,6 +11,8 @@ export class LinkKeeper {
   readonly #engine: Engine;
   readonly #notice: Notice;
   #own = '';
+  /** How often the set-up has changed: a link that was asked for before is none of it. */
+  #asked = 0;
   #timer: ReturnType<typeof setTimeout> | undefined;
 
   constructor(engine: Engine, notice: Notice, opened: (fragment: string) => void) {
@@ -31,9 +33,15 @@ export class LinkKeeper {
   /** The set-up has changed: soon the address follows. */
   keep(setup: Setup): void {
     clearTimeout(this.#timer);
+    // From now on the address is an earlier scenario's, until it follows.
+    this.#own = '';
+    this.#asked += 1;
     this.#timer = setTimeout(() => {
       // A scenario that is too long for a link has none; who asks for it is told so.
-      this.#make(setup).catch(() => this.#put(''));
+      const asked = this.#asked;
+      this.#make(setup).catch(() => {
+        if (asked === this.#asked) this.#put('');
+      });
     }, PAUSE);
   }
 
@@ -59,9 +67,10 @@ export class LinkKeeper {
   }
 
   async #make(setup: Setup): Promise<string> {
+    const asked = this.#asked;
     const { fragment } = await this.#engine.ask({ type: 'link', setup });
-    this.#put(fragment);
-    return location.href;
+    if (asked === this.#asked) this.#put(fragment);
+    return new URL(`#${fragment}`, location.href).href;
   }
 
   #put(fragment: string): void {

@@ -55,13 +55,7 @@ export class Timeline {
       button('+', () => this.#zooming.by(1.6, this.#around()), { 'aria-label': 'Zoom in' }),
       button('All', () => this.#zooming.fit(), { 'aria-label': 'All: show everything' }),
     );
-    const hint = el(
-      'p',
-      { class: 'hint' },
-      'Drag to pan, ',
-      el('kbd', {}, 'Ctrl'),
-      ' + wheel or pinch to zoom, arrow keys from batch to batch.',
-    );
+    const hint = el('p', { class: 'hint' }, 'Drag to pan, ', el('kbd', {}, 'Ctrl'), ' + wheel or pinch to zoom.');
     this.element = el(
       'div',
       { class: 'timeline' },
