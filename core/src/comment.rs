@@ -130,16 +130,18 @@ impl CheckpointComment {
 
 impl fmt::Display for CheckpointComment {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.prefix.as_str())?;
-        f.write_str(SEPARATOR)?;
-        f.write_str(&encode(self.turn_id.as_str()))
+        f.write_str(&comment_text(&self.prefix, &self.turn_id))
     }
 }
 
-fn encode(turn_id: &str) -> String {
-    // Starts with the separator's last hyphen, which can be the first of another separator; dropped at the end.
-    let mut text = String::from("-");
+/// What [`CheckpointComment`]'s `Display` prints, for those who have the parts.
+pub(crate) fn comment_text(prefix: &CommentPrefix, turn_id: &TurnId) -> String {
+    let (prefix, turn_id) = (prefix.as_str(), turn_id.as_str());
+    let mut text = String::with_capacity(prefix.len() + SEPARATOR.len() + turn_id.len());
+    text.push_str(prefix);
+    text.push_str(SEPARATOR);
     for byte in turn_id.bytes() {
+        // The separator's last hyphen can be the first of another one.
         let plain =
             byte.is_ascii_graphic() && byte != b'%' && !(byte == b'-' && text.ends_with(SEPARATOR_STEM));
         if plain {
@@ -149,14 +151,14 @@ fn encode(turn_id: &str) -> String {
             text.extend([byte >> 4, byte & 0xF].into_iter().filter_map(hex_digit));
         }
     }
-    text.split_off(1)
+    text
 }
 
 fn hex_digit(value: u8) -> Option<char> {
     char::from_digit(value.into(), 16).map(|digit| digit.to_ascii_uppercase())
 }
 
-/// Undoes `%XX`. More lenient than [`encode`] is strict: the caller compares with what `encode` would have written.
+/// Undoes `%XX`. More lenient than [`comment_text`] is strict: the caller compares with what that would have written.
 fn decode(encoded: &str) -> Option<String> {
     let mut bytes = Vec::with_capacity(encoded.len());
     let mut rest = encoded.bytes();

@@ -9,7 +9,7 @@ use super::lane::{Attempt, Lane, LiveTurn, Waiter};
 use super::output::{Output, Start};
 use super::reason::Reason;
 use super::verdict::{Cover, Verdict};
-use crate::comment::CheckpointComment;
+use crate::comment::comment_text;
 use crate::time::Millis;
 
 impl Gate {
@@ -98,12 +98,11 @@ impl Gate {
         live.attempt = Some(Attempt { id, deadline, cost_a_limit: false });
         self.attempts.insert(id, sandbox);
         self.deadlines.set(deadline, Deadline::Attempt(id));
-        let comment = CheckpointComment { prefix: self.prefix.clone(), turn_id: live.id.clone() };
         self.outputs.push_back(Output::Start(Box::new(Start {
             attempt: id,
             sandbox_id: lane.sandbox_id.clone(),
             turn_id: live.id.clone(),
-            comment: comment.to_string(),
+            comment: comment_text(&self.prefix, &live.id),
             late: !live.tally.before.is_zero(),
             deadline,
         })));

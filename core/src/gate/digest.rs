@@ -9,12 +9,12 @@ use crate::ids::{SandboxId, TurnId};
 
 /// What stands for a sandbox's id where it has to be small.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) struct SandboxKey(pub(super) [u64; 2]);
+pub(super) struct SandboxKey(pub(super) u64, pub(super) u64);
 
 impl Hash for SandboxKey {
     /// A digest is as evenly spread as a hash can be: half of it will do.
     fn hash<H: Hasher>(&self, state: &mut H) {
-        state.write_u64(self.0[0]);
+        state.write_u64(self.0);
     }
 }
 
@@ -39,8 +39,15 @@ impl Hasher for AsIs {
 }
 
 /// What stands for a turn's id where it has to be small.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Eq)]
 pub(super) struct TurnKey(pub(super) [u8; 16]);
+
+impl PartialEq for TurnKey {
+    /// As numbers, which takes two comparisons in WebAssembly. As bytes it would be a call and sixteen of them.
+    fn eq(&self, other: &Self) -> bool {
+        u128::from_ne_bytes(self.0) == u128::from_ne_bytes(other.0)
+    }
+}
 
 /// The secret that keeps digests of ids unpredictable: 16 bytes, best random ones from the host.
 ///
@@ -74,7 +81,7 @@ impl Digests {
 
     pub(super) fn sandbox(&self, id: &SandboxId) -> SandboxKey {
         let Hash128 { h1, h2 } = self.0.hash(id.as_str().as_bytes());
-        SandboxKey([h1, h2])
+        SandboxKey(h1, h2)
     }
 
     pub(super) fn mark(&self, id: &DriverCheckpointId) -> Mark {

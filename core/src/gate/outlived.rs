@@ -69,7 +69,7 @@ impl Filter {
 }
 
 /// Both are evenly spread; turned, so that a sandbox and a turn of one name are not all alike.
-fn mixed(SandboxKey([sandbox, _]): SandboxKey, TurnKey(turn): TurnKey) -> u64 {
+fn mixed(SandboxKey(sandbox, _): SandboxKey, TurnKey(turn): TurnKey) -> u64 {
     let [a, b, c, d, e, f, g, h, ..] = turn;
     sandbox.rotate_left(23) ^ u64::from_le_bytes([a, b, c, d, e, f, g, h])
 }

@@ -185,6 +185,11 @@ impl Memory {
         self.turn(turn).ran_bare
     }
 
+    /// Whether the turn had a checkpoint; the gate may have forgotten it.
+    pub(super) fn is_covered(&self, turn: u32) -> bool {
+        self.turn(turn).covered.is_some()
+    }
+
     /// There is a checkpoint.
     pub(super) fn created(&mut self, began: Millis, turn: u32) {
         self.last = Some(Last { began, turn });

@@ -136,8 +136,8 @@ impl<'a> LaneReplay<'a> {
         let read_only = is_gate && batch.read_only && self.policy.unless_read_only;
         let turn_id = TurnId::of_number(name);
         if is_gate
-            && batch.turn_known
             && !read_only
+            && self.memory.is_covered(batch.turn)
             && let Some(cover) = self.gate.pass_covered(&self.sandbox_id, &turn_id, self.now)
         {
             let told = self.memory.answered(batch, Reason::SameTurn, Some(cover.late), None);
