@@ -81,13 +81,11 @@ function pointsOf(risk: Risk, from: number, to: number, x: X): Point[] {
   let column = Number.NaN;
   let kept: Point[] = [];
   const flush = () => {
-    if (kept.length <= 4) points.push(...kept);
+    if (kept.length <= 2) points.push(...kept);
     else {
       const lowest = kept.reduce((best, point) => (point.lost < best.lost ? point : best));
       const highest = kept.reduce((best, point) => (point.lost > best.lost ? point : best));
-      const [first, last] = [kept[0], kept.at(-1)];
-      const middle = lowest.at <= highest.at ? [lowest, highest] : [highest, lowest];
-      if (first !== undefined && last !== undefined) points.push(first, ...middle, last);
+      points.push(...(lowest.at <= highest.at ? [lowest, highest] : [highest, lowest]));
     }
     kept = [];
   };
