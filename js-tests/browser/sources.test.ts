@@ -86,7 +86,7 @@ test('a bad file is told by line and field, and the scenario that was open stays
   const said = await alert.textContent();
   expect(said).toContain('bad.json could not be opened');
   expect(said).toContain(`line ${line}`);
-  expect(said).toContain('batches[1].startMs');
+  expect(said).toContain('field batches[1].startMs');
   expect(await alert.locator('code').textContent()).toContain('"startMs": -5');
   expect(await page.locator('#scenario').textContent()).toContain('A small one');
   expect(await figures(page, 'Checkpoints made')).toEqual(['2', '4']);

@@ -1,4 +1,4 @@
-import type { Scenario } from 'turnback-policy/simulate';
+import type { Policy, Scenario } from 'turnback-policy/simulate';
 import type { Batches, Run } from '../model/columns.js';
 import type { Setup } from '../model/link.js';
 
@@ -54,9 +54,12 @@ export interface Trouble {
 
 export type Reply = { readonly id: number } & ({ readonly answer: unknown } | { readonly trouble: Trouble });
 
+/** What to compare first where a scenario says nothing of policies, as recordings and logs do. */
+const FIRST: readonly Policy[] = [{ kind: 'per_turn' }, { kind: 'every_batch' }];
+
 /** Everything but the batches, with what is left out filled in. */
 export const setupOf = (scenario: Scenario): Setup => ({
   seed: scenario.seed ?? 0,
   driver: scenario.driver ?? {},
-  policies: scenario.policies ?? [{ kind: 'per_turn' }],
+  policies: scenario.policies ?? FIRST,
 });

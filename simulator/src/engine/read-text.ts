@@ -1,5 +1,5 @@
 import { type Imported, importClaudeCode, importSpans } from 'turnback-policy/importers';
-import { measuredDriver, type Policy, parseScenario, type Scenario } from 'turnback-policy/simulate';
+import { measuredDriver, parseScenario, type Scenario } from 'turnback-policy/simulate';
 import { plural } from '../model/format.js';
 
 /** What a text holds, and what should be said of it. */
@@ -7,9 +7,6 @@ export interface Text {
   readonly scenario: Scenario;
   readonly notes: readonly string[];
 }
-
-/** Logs say nothing of policies: what to compare first. */
-const FIRST: readonly Policy[] = [{ kind: 'per_turn' }, { kind: 'every_batch' }];
 
 /** So much of a text tells what it is. */
 const HEAD = 20_000;
@@ -47,8 +44,5 @@ function imported(what: string, { scenario, skipped, skippedParts, unfinished }:
     first !== undefined &&
       `${plural(skipped, 'part')} could not be used; the first is on line ${first.line}: ${first.reason}.`,
   ];
-  return {
-    scenario: { ...scenario, policies: scenario.policies ?? [...FIRST] },
-    notes: [parts.filter((part) => part !== false).join(' ')],
-  };
+  return { scenario, notes: [parts.filter((part) => part !== false).join(' ')] };
 }
