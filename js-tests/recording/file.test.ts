@@ -162,7 +162,13 @@ describe('a file that cannot be written', () => {
     expect(log.warnings).toEqual(['nothing more is recorded: the recording could not be written']);
     expect(log.lines.at(-1)?.fields).toMatchObject({ err: error, file: recording.file });
     expect(write).toHaveBeenCalledTimes(1);
+    const real = fs.close;
+    const close = vi
+      .spyOn(fs, 'close')
+      .mockImplementation(((fd: number, done: (error: Error) => void) => real(fd, () => done(error))) as never);
+    onTestFinished(() => close.mockRestore());
     expect(await recording.close()).toMatchObject({ complete: false, batches: 0 });
+    expect(log.warnings).toHaveLength(1);
   });
 
   it('is a process warning where there is no logger, and one that throws changes nothing', async () => {

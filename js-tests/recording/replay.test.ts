@@ -137,17 +137,20 @@ it.each(['always', 'unless_read_only'] as const)(
   },
 );
 
-it('calls in the same millisecond: which of them led is not in the file, and all else is', async () => {
-  // Whoever leads and whoever joins.
-  const shared = (one: Seen) => ({ ...one, outcome: one.outcome.replace('joined', 'created'), reason: null });
-  for (let round = 0; round < 4; round += 1) {
-    const seed = Math.floor(Math.random() * 2 ** 32);
-    const { seen, text } = await day(seed, 'always', 0);
-    const replay = replayed(text, { timeoutMs: TIMEOUT_MS });
-    expect(replay.seen.map(shared), `seed ${seed}`).toEqual(seen.map(shared));
-    expect(replay.summary).toMatchObject({ checkpoints: count(seen, 'created'), joined: count(seen, 'joined') });
-  }
-});
+it.each(['always', 'unless_read_only'] as const)(
+  'calls in the same millisecond, %s: which of them led is not in the file, and all else is',
+  async (when) => {
+    // Whoever leads and whoever joins.
+    const shared = (one: Seen) => ({ ...one, outcome: one.outcome.replace('joined', 'created'), reason: null });
+    for (let round = 0; round < 4; round += 1) {
+      const seed = Math.floor(Math.random() * 2 ** 32);
+      const { seen, text } = await day(seed, when, 0);
+      const replay = replayed(text, { when, timeoutMs: TIMEOUT_MS });
+      expect(replay.seen.map(shared), `seed ${seed}`).toEqual(seen.map(shared));
+      expect(replay.summary).toMatchObject({ checkpoints: count(seen, 'created'), joined: count(seen, 'joined') });
+    }
+  },
+);
 
 it('commands in a real directory with the engine’s own checkpoints, and what another policy would have done', async () => {
   const { manager, workspace } = await store();

@@ -106,6 +106,9 @@ describe('the turn', () => {
       ['Three', 'p'],
     ]);
     expect(turns(own)).toEqual([['Three', 'p']]);
+    // Some versions give a subagent's prompt an id of its own: it is none of the session's.
+    const other = session(prompt('s1', { ...agent, promptId: 'q' }), call('four', 4, { parentUuid: 'lost' }, 'Four'));
+    expect(turns(`${main}\n${other}`).at(-1)).toEqual(['Four', 'p']);
   });
 
   it('is unknown where nothing says it', () => {
