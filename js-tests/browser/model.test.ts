@@ -200,6 +200,34 @@ describe('the picture', () => {
     expect(none).not.toContain('m-works');
   });
 
+  test.each(BUILTINS.map(({ id, make }) => [id, make] as const))(
+    '%s: the work at risk is drawn where it is, however little room there is',
+    (_, make) => {
+      const { batches, runs } = packed(make());
+      let looked = 0;
+      for (const run of runs) {
+        const narrow = { width: 500, from: 0, to: Math.min(run.until, 1_200_000), riskMax: 400_000 };
+        const { markup, boxes } = band(batches, run, narrow);
+        const x = timeScale(narrow);
+        const lines = [...markup.matchAll(/class="m-risk-line" d="M([^"]+)"/g)].map(([, line]) => line ?? '');
+        for (const [place, line] of lines.entries()) {
+          const [box, lane] = [boxes[place], run.lanes[place]];
+          if (box === undefined || lane === undefined) throw new Error('a line without a lane');
+          const points = line.split('L').map((point) => point.split(' ').map(Number) as [number, number]);
+          for (const [at, [left, top]] of points.entries()) {
+            const [right, bottom] = points[at + 1] ?? [left, top];
+            if (right - left < 4) continue;
+            const lost = riskAt(lane.risk, x.invert((left + right) / 2));
+            const drawn = box.riskBase - (lost / 400_000) * (box.riskBase - box.riskTop);
+            expect(Math.abs((top + bottom) / 2 - drawn)).toBeLessThan(1);
+            looked += 1;
+          }
+        }
+      }
+      expect(looked).toBeGreaterThan(10);
+    },
+  );
+
   test('bars that nobody could tell apart become one', () => {
     const strokes = new Strokes();
     for (let place = 0; place < 1_000; place++) strokes.bar(place * 0.1, place * 0.1 + 0.05, 0, 10);

@@ -75,31 +75,34 @@ function peakLabel(peak: Point, box: LaneBox, frame: Frame, x: X, y: (lost: numb
   );
 }
 
-/** The points of a stretch; of those that fall on one column of pixels the lowest and the highest are enough. */
+/** The points of a stretch; of those that fall on one column of pixels the first, the lowest, the highest and the last are enough. */
 function pointsOf(risk: Risk, from: number, to: number, x: X): Point[] {
   const points: Point[] = [{ at: from, lost: riskAt(risk, from) }];
   let column = Number.NaN;
   let kept: Point[] = [];
-  const flush = () => {
-    if (kept.length <= 2) points.push(...kept);
-    else {
-      const lowest = kept.reduce((best, point) => (point.lost < best.lost ? point : best));
-      const highest = kept.reduce((best, point) => (point.lost > best.lost ? point : best));
-      points.push(...(lowest.at <= highest.at ? [lowest, highest] : [highest, lowest]));
-    }
-    kept = [];
-  };
   for (let place = placeAfter(risk, from); place < risk.at.length; place++) {
     const at = risk.at[place] ?? 0;
     if (at > to) break;
     const mine = Math.round(x(at));
     if (mine !== column) {
-      flush();
+      points.push(...outlineOf(kept));
       column = mine;
+      kept = [];
     }
     kept.push({ at, lost: risk.lost[place] ?? 0 });
   }
-  flush();
-  points.push({ at: to, lost: riskAt(risk, to) });
+  points.push(...outlineOf(kept), { at: to, lost: riskAt(risk, to) });
   return points;
+}
+
+/** Of the points of a column those that can be seen, in their order. */
+function outlineOf(column: readonly Point[]): readonly Point[] {
+  if (column.length <= 4) return column;
+  let [lowest, highest] = [0, 0];
+  for (const [place, { lost }] of column.entries()) {
+    if (lost < (column[lowest]?.lost ?? 0)) lowest = place;
+    if (lost > (column[highest]?.lost ?? 0)) highest = place;
+  }
+  const seen = new Set([0, Math.min(lowest, highest), Math.max(lowest, highest), column.length - 1]);
+  return column.filter((_, place) => seen.has(place));
 }
