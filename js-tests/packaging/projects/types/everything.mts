@@ -57,6 +57,6 @@ export const waited: number | undefined = simulate({ version: 1, batches: [] }).
 export const hooks: object = guardHooks({ guard, sandboxId: 'a' });
 export const untrace = (tracer: Tracer): (() => void) => traceWith(tracer);
 export const portable: [boolean, boolean] = [isReadOnly('ls'), judgeCommand('ls').readOnly];
-export const gate: object = openGate({});
+export const gate: object = openGate({ timeoutMs: 10_000, prefix: undefined, digestKey: undefined });
 
 export { comment, echoed, guardExecute, guarded, guardTool, portableGuard, verdict };
