@@ -119,7 +119,14 @@ export async function drop(page: Page, name: string, text: string): Promise<void
 /** Keeps a picture of the page, for people: target/screenshots. */
 export async function keepShot(page: Page, name: string, fullPage = false): Promise<void> {
   mkdirSync(SHOTS, { recursive: true });
+  const size = page.viewportSize();
+  if (fullPage && size !== null) {
+    // What is far from the window is drawn only when it comes near.
+    await page.setViewportSize({ ...size, height: await page.evaluate(() => document.documentElement.scrollHeight) });
+    await page.evaluate(() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done))));
+  }
   await page.screenshot({ path: join(SHOTS, `${name}.png`), fullPage });
+  if (size !== null) await page.setViewportSize(size);
 }
 
 /** A row of the table "Side by side", by its label: the figures of each policy. */

@@ -195,6 +195,21 @@ test('pointing at a mark says what it is under each policy, and a click keeps it
   expect(await details.locator('h3').textContent()).toContain('fourth');
 });
 
+test('what is far from the window is drawn when it comes near', async () => {
+  const page = await openPage({ viewport: { width: 1280, height: 400 } });
+  await openBuiltin(page, '2,000 turns');
+  const last = page.locator('.band-chart').last();
+  const lanes = () => last.locator('.t-lane').allTextContents();
+  expect(await lanes()).toEqual([]);
+  await last.scrollIntoViewIfNeeded();
+  await expect.poll(lanes).toEqual(['api', 'web', 'infra']);
+  await page.evaluate(() => scrollTo(0, 0));
+  await openBuiltin(page, 'Parallel calls');
+  await page.setViewportSize({ width: 1280, height: 3_000 });
+  await expect.poll(lanes).toEqual([]);
+  expect(await last.locator('.m-works').count()).toBe(1);
+});
+
 test('the timeline is there as a table as well, page by page', async ({ page }) => {
   await openBuiltin(page, '2,000 turns');
   await page.getByText('The batches as a table').click();

@@ -1,4 +1,5 @@
 import type { Batches, Lane, Run, Spans } from './columns.js';
+import { bytes, floats, ints } from './fill.js';
 import { riskOf } from './risk.js';
 
 /** What lanes are made of. */
@@ -22,23 +23,25 @@ export function lanesOf(batches: Batches, run: Columns): Lane[] {
   for (let batch = 0; batch < batches.count; batch++) places[batches.sandbox[batch] ?? 0]?.push(batch);
   const attempts: number[][] = batches.sandboxes.map(() => []);
   for (let place = 0; place < run.attempts.count; place++) attempts[run.attempts.sandbox[place] ?? 0]?.push(place);
+  const turnPlaces = new Int32Array(batches.turns.length);
   return places.map((mine, sandbox) => {
     mine.sort((a, b) => drawnFrom(run, a) - drawnFrom(run, b) || a - b);
     const order = Int32Array.from(mine);
     const own = Int32Array.from(attempts[sandbox] ?? []);
+    const to = floats(mine, (batch) => drawnTo(run, batch));
     const stacked = stack(
-      mine.map((batch) => drawnFrom(run, batch)),
-      mine.map((batch) => drawnTo(run, batch)),
+      floats(mine, (batch) => drawnFrom(run, batch)),
+      to,
       MOST_ROWS,
     );
     return {
       sandbox,
       order,
-      reach: reachOf(mine.map((batch) => drawnTo(run, batch))),
+      reach: reachOf(to),
       ...stacked,
       attempts: own,
-      attemptReach: reachOf(Array.from(own, (place) => lastOf(run, place))),
-      spans: spansOf(batches, run, order),
+      attemptReach: reachOf(floats(own, (place) => lastOf(run, place))),
+      spans: spansOf(batches, run, order, turnPlaces),
       risk: riskOf(batches, run, order, own),
     };
   });
@@ -52,18 +55,18 @@ function lastOf(run: Columns, place: number): number {
 }
 
 /** The largest so far, at each place. */
-function reachOf(ends: number[]): Float64Array {
+function reachOf(ends: ArrayLike<number>): Float64Array {
   let latest = Number.NEGATIVE_INFINITY;
-  return Float64Array.from(ends, (end) => {
+  return floats(ends, (end) => {
     latest = Math.max(latest, end);
     return latest;
   });
 }
 
 /** Gives each stretch the first row that is free, so that those that overlap lie beneath one another. Sorted by beginning. */
-export function stack(from: number[], to: number[], most: number): { row: Uint8Array; rows: number } {
+export function stack(from: ArrayLike<number>, to: ArrayLike<number>, most: number): { row: Uint8Array; rows: number } {
   const free: number[] = [];
-  const row = Uint8Array.from(from, (begin, place) => {
+  const row = bytes(from, (begin, place) => {
     const found = free.findIndex((end) => end <= begin);
     const mine = found >= 0 ? found : Math.min(free.length, most - 1);
     free[mine] = Math.max(free[mine] ?? 0, to[place] ?? begin);
@@ -72,28 +75,32 @@ export function stack(from: number[], to: number[], most: number): { row: Uint8A
   return { row, rows: Math.max(1, free.length) };
 }
 
-/** From when to when each turn is at work in a lane. */
-function spansOf(batches: Batches, run: Columns, order: Int32Array): Spans {
-  const spans = new Map<number, { from: number; to: number }>();
+/**
+ * From when to when each turn is at work in a lane.
+ *
+ * @param places room for a number for each turn, the same for all lanes: what is in it from another lane is not looked at
+ */
+function spansOf(batches: Batches, run: Columns, order: Int32Array, places: Int32Array): Spans {
+  const turns: number[] = [];
+  const from: number[] = [];
+  const to: number[] = [];
   for (const batch of order) {
     const turn = batches.turn[batch] ?? -1;
     if (turn < 0) continue;
-    const span = spans.get(turn);
-    if (span === undefined) spans.set(turn, { from: drawnFrom(run, batch), to: drawnTo(run, batch) });
-    else span.to = Math.max(span.to, drawnTo(run, batch));
+    const known = places[turn] ?? 0;
+    if (turns[known] === turn) {
+      to[known] = Math.max(to[known] ?? 0, drawnTo(run, batch));
+      continue;
+    }
+    places[turn] = turns.push(turn) - 1;
+    from.push(drawnFrom(run, batch));
+    to.push(drawnTo(run, batch));
   }
-  const all = [...spans];
-  const { row, rows } = stack(
-    all.map(([, span]) => span.from),
-    all.map(([, span]) => span.to),
-    3,
-  );
   return {
-    turn: Int32Array.from(all, ([turn]) => turn),
-    from: Float64Array.from(all, ([, span]) => span.from),
-    to: Float64Array.from(all, ([, span]) => span.to),
-    row,
-    rows,
+    turn: ints(turns, (turn) => turn),
+    from: floats(from, (time) => time),
+    to: floats(to, (time) => time),
+    ...stack(from, to, 3),
   };
 }
 

@@ -1,5 +1,6 @@
 import type { AttemptEvent, BatchEvent, Scenario, Simulation } from 'turnback-policy/simulate';
 import { ATTEMPT_OUTCOMES, type Attempts, type Batches, OUTCOMES, type Run } from './columns.js';
+import { bytes, floats, ints } from './fill.js';
 import { lanesOf } from './lanes.js';
 
 /** Numbers for texts, in the order in which they come. */
@@ -25,12 +26,12 @@ export function packBatches(scenario: Scenario): Batches {
   return {
     count: batches.length,
     origin: originOf(batches.map((batch) => batch.startMs)),
-    sandbox: Int32Array.from(batches, (batch) => sandboxes.place(batch.sandbox)),
-    turn: Int32Array.from(batches, (batch) => turns.place(batch.turn)),
-    tool: Int32Array.from(batches, (batch) => tools.place(batch.tool)),
-    start: Float64Array.from(batches, (batch) => batch.startMs),
-    duration: Float64Array.from(batches, (batch) => batch.durationMs),
-    destructive: Uint8Array.from(batches, (batch) => (batch.kind === 'destructive' ? 1 : 0)),
+    sandbox: ints(batches, (batch) => sandboxes.place(batch.sandbox)),
+    turn: ints(batches, (batch) => turns.place(batch.turn)),
+    tool: ints(batches, (batch) => tools.place(batch.tool)),
+    start: floats(batches, (batch) => batch.startMs),
+    duration: floats(batches, (batch) => batch.durationMs),
+    destructive: bytes(batches, (batch) => (batch.kind === 'destructive' ? 1 : 0)),
     recorded: batches.some((batch) => batch.attempt !== undefined),
     sandboxes: sandboxes.all,
     turns: turns.all,
@@ -60,11 +61,9 @@ export function packRuns(simulation: Simulation, batches: Batches): Run[] {
     const mine = events[policy] ?? { batches: [], attempts: [] };
     const attempts = packAttempts(mine.attempts, turns, sandboxes);
     const run = packRun(mine.batches, mine.attempts, batches.count);
-    const ends = [
-      ...mine.batches.map((event) => event.endMs ?? event.atMs),
-      ...mine.attempts.map((event) => event.endMs),
-    ];
-    const until = ends.reduce((latest, end) => Math.max(latest, end), 0);
+    let until = 0;
+    for (const { endMs, atMs } of mine.batches) until = Math.max(until, endMs ?? atMs);
+    for (const { endMs } of mine.attempts) until = Math.max(until, endMs);
     const drawn = { ...run, attempts };
     return { ...drawn, summary, until, lanes: lanesOf(batches, drawn) };
   });
@@ -77,15 +76,15 @@ function packAttempts(
 ): Attempts {
   return {
     count: events.length,
-    number: Int32Array.from(events, (event) => event.attempt),
-    sandbox: Int32Array.from(events, (event) => sandboxes.get(event.sandbox) ?? -1),
-    turn: Int32Array.from(events, (event) => (event.turn === null ? -1 : (turns.get(event.turn) ?? -1))),
-    at: Float64Array.from(events, (event) => event.atMs),
-    end: Float64Array.from(events, (event) => event.endMs),
-    driverEnd: Float64Array.from(events, (event) => event.driverEndMs ?? Number.NaN),
-    outcome: Uint8Array.from(events, (event) => ATTEMPT_OUTCOMES.indexOf(event.outcome)),
-    late: Uint8Array.from(events, (event) => Number(event.late)),
-    kept: Uint8Array.from(events, (event) => Number(event.kept)),
+    number: ints(events, (event) => event.attempt),
+    sandbox: ints(events, (event) => sandboxes.get(event.sandbox) ?? -1),
+    turn: ints(events, (event) => (event.turn === null ? -1 : (turns.get(event.turn) ?? -1))),
+    at: floats(events, (event) => event.atMs),
+    end: floats(events, (event) => event.endMs),
+    driverEnd: floats(events, (event) => event.driverEndMs ?? Number.NaN),
+    outcome: bytes(events, (event) => ATTEMPT_OUTCOMES.indexOf(event.outcome)),
+    late: bytes(events, (event) => Number(event.late)),
+    kept: bytes(events, (event) => Number(event.kept)),
   };
 }
 

@@ -1,10 +1,8 @@
 import { ATTEMPT_OUTCOMES, type Batches, type Risk } from './columns.js';
+import { floats, ints } from './fill.js';
 import type { Columns } from './lanes.js';
 
 const SUCCEEDED = ATTEMPT_OUTCOMES.indexOf('succeeded');
-
-/** What happens at one moment, in the order in which it counts there. */
-const [ENDS, PICTURES, COMPLETE, BEGINS] = [0, 1, 2, 3] as const;
 
 /**
  * What a rollback would throw away at each moment of a lane: the work (running time of destructive batches) since the beginning of the
@@ -12,41 +10,70 @@ const [ENDS, PICTURES, COMPLETE, BEGINS] = [0, 1, 2, 3] as const;
  * it stays at risk.
  */
 export function riskOf(batches: Batches, run: Columns, order: Int32Array, attempts: Int32Array): Risk {
-  const moments: { time: number; kind: number; place: number }[] = [];
-  for (const batch of order) {
-    const start = run.start[batch] ?? Number.NaN;
-    if (Number.isNaN(start) || batches.destructive[batch] !== 1) continue;
-    moments.push({ time: start, kind: BEGINS, place: batch });
-    moments.push({ time: run.end[batch] ?? start, kind: ENDS, place: batch });
-  }
-  for (const place of attempts) {
-    if (run.attempts.outcome[place] !== SUCCEEDED) continue;
-    moments.push({ time: run.attempts.at[place] ?? 0, kind: PICTURES, place });
-    moments.push({ time: run.attempts.end[place] ?? 0, kind: COMPLETE, place });
-  }
-  moments.sort((a, b) => a.time - b.time || a.kind - b.kind);
+  const work = order.filter((batch) => batches.destructive[batch] === 1 && !Number.isNaN(run.start[batch]));
+  const made = attempts.filter((place) => run.attempts.outcome[place] === SUCCEEDED);
+  const begins = floats(work, (batch) => run.start[batch] ?? 0).sort();
+  const ends = floats(work, (batch) => run.end[batch] ?? 0).sort();
+  // Attempts come by their beginnings.
+  const pictured = floats(made, (place) => run.attempts.at[place] ?? 0);
+  const done = ints(made, (_, place) => place).sort((a, b) => endOf(run, made, a) - endOf(run, made, b));
+  const complete = floats(done, (place) => endOf(run, made, place));
 
-  const at: number[] = [0];
-  const lost: number[] = [0];
-  const pictured = new Map<number, number>();
-  let [time, running, done, safe] = [0, 0, 0, 0];
-  let nothingUntil = Number.POSITIVE_INFINITY;
-  for (const moment of moments) {
-    done += running * (moment.time - time);
-    time = moment.time;
-    at.push(time);
-    lost.push(done - safe);
-    if (moment.kind === BEGINS) running += 1;
-    else if (moment.kind === ENDS) running -= 1;
-    else if (moment.kind === PICTURES) pictured.set(moment.place, done);
-    else {
-      nothingUntil = Math.min(nothingUntil, time);
-      safe = Math.max(safe, pictured.get(moment.place) ?? 0);
-      at.push(time);
-      lost.push(done - safe);
+  const outline = new Outline(2 * work.length + 3 * made.length + 1);
+  /** The work that had been done when each attempt began. */
+  const before = new Float64Array(made.length);
+  let [time, running, all, safe] = [0, 0, 0, 0];
+  let [begin, end, picture, ready] = [0, 0, 0, 0];
+  while (end < ends.length || ready < complete.length) {
+    const at = Math.min(next(begins, begin), next(ends, end), next(pictured, picture), next(complete, ready));
+    all += running * (at - time);
+    time = at;
+    outline.add(time, all - safe);
+    // What ends in this instant is in a checkpoint of this instant, and what begins is not.
+    if (next(ends, end) === at) {
+      running -= 1;
+      end += 1;
+    } else if (next(pictured, picture) === at) {
+      before[picture] = all;
+      picture += 1;
+    } else if (next(complete, ready) === at) {
+      safe = Math.max(safe, before[done[ready] ?? 0] ?? 0);
+      ready += 1;
+      outline.add(time, all - safe);
+    } else {
+      running += 1;
+      begin += 1;
     }
   }
-  return { at: Float64Array.from(at), lost: Float64Array.from(lost), nothingUntil };
+  return { ...outline.columns, nothingUntil: complete[0] ?? Number.POSITIVE_INFINITY };
+}
+
+const endOf = (run: Columns, made: Int32Array, place: number): number => run.attempts.end[made[place] ?? 0] ?? 0;
+
+/** The moment at a place of a sorted column; behind its end there is none. */
+const next = (column: Float64Array, place: number): number => column[place] ?? Number.POSITIVE_INFINITY;
+
+/** The points of a curve, one after the other. */
+class Outline {
+  readonly #at: Float64Array;
+  readonly #lost: Float64Array;
+  /** It begins at 0, where nothing is lost yet. */
+  #count = 1;
+
+  constructor(most: number) {
+    this.#at = new Float64Array(most);
+    this.#lost = new Float64Array(most);
+  }
+
+  add(at: number, lost: number): void {
+    this.#at[this.#count] = at;
+    this.#lost[this.#count] = lost;
+    this.#count += 1;
+  }
+
+  get columns(): Pick<Risk, 'at' | 'lost'> {
+    return { at: this.#at.slice(0, this.#count), lost: this.#lost.slice(0, this.#count) };
+  }
 }
 
 /** What a rollback would throw away at `time`. */

@@ -1,7 +1,7 @@
 import type { Policy } from 'turnback-policy/simulate';
-import { type Band, band } from '../chart/band.js';
+import { band } from '../chart/band.js';
 import { type Frame, timeScale } from '../chart/frame.js';
-import { BATCH, barTop } from '../chart/geometry.js';
+import { BATCH, barTop, boxesOf, type LaneBox } from '../chart/geometry.js';
 import { type Hit, hit } from '../chart/hit.js';
 import type { Batches, Run } from '../model/columns.js';
 import { outcomeText, turnText } from '../model/describe.js';
@@ -24,6 +24,9 @@ export interface BandEvents {
 
 const SVG = 'http://www.w3.org/2000/svg';
 
+/** So far outside of the window a band is still drawn, in pixels. */
+const NEAR = 300;
+
 /** One policy: what it is called and comes to, its controls, and its picture. */
 export class BandView {
   readonly element: HTMLElement;
@@ -38,7 +41,8 @@ export class BandView {
   readonly #form: PolicyForm;
   readonly #remove: HTMLButtonElement;
   readonly #edit: HTMLButtonElement;
-  #shown: { batches: Batches; run: Run; frame: Frame; band: Band } | undefined;
+  #shown: { batches: Batches; run: Run; frame: Frame; boxes: readonly LaneBox[] } | undefined;
+  #stale = false;
   #batch = 0;
 
   constructor(events: BandEvents) {
@@ -83,15 +87,26 @@ export class BandView {
     this.#form.show(policy);
   }
 
-  /** Draws what became of the batches. */
-  draw(batches: Batches, run: Run, frame: Frame): void {
-    const drawn = band(batches, run, frame);
-    this.#chart.innerHTML = drawn.markup;
-    this.#chart.setAttribute('viewBox', `0 0 ${frame.width} ${drawn.height}`);
-    this.#chart.setAttribute('height', String(drawn.height));
+  /** Draws what became of the batches; what is not near is drawn when it comes near. */
+  draw(batches: Batches, run: Run, frame: Frame, { near }: { near: boolean }): void {
+    const { boxes, height } = boxesOf(run.lanes);
+    if (near) this.#chart.innerHTML = band(batches, run, frame).markup;
+    this.#stale = !near;
+    this.#chart.setAttribute('viewBox', `0 0 ${frame.width} ${height}`);
+    this.#chart.setAttribute('height', String(height));
     if (this.#shown?.run !== run) this.#figures.replaceChildren(...figures(run));
-    this.#shown = { batches, run, frame, band: drawn };
-    this.select(this.#batch);
+    this.#shown = { batches, run, frame, boxes };
+  }
+
+  /** Whether its picture is an earlier one, because it was far from the window when there was a new one. */
+  get stale(): boolean {
+    return this.#stale;
+  }
+
+  /** Whether it is in the window, or soon may be. */
+  get near(): boolean {
+    const { top, bottom } = this.element.getBoundingClientRect();
+    return bottom > -NEAR && top < window.innerHeight + NEAR;
   }
 
   /** Puts the cursor on a batch. */
@@ -132,7 +147,8 @@ export class BandView {
 
   /** What of the picture an exported figure needs. */
   get picture(): { readonly markup: string; readonly height: number } | undefined {
-    return this.#shown?.band;
+    const shown = this.#shown;
+    return shown === undefined ? undefined : band(shown.batches, shown.run, shown.frame);
   }
 
   /** Opens the controls. */
@@ -151,9 +167,9 @@ export class BandView {
   #place(box: HTMLElement, batch: number): boolean {
     const shown = this.#shown;
     if (shown === undefined) return false;
-    const { run, batches, frame, band: drawn } = shown;
+    const { run, batches, frame, boxes } = shown;
     const place = batches.sandbox[batch] ?? 0;
-    const lane = drawn.boxes[place];
+    const lane = boxes[place];
     if (lane === undefined) return false;
     const x = timeScale(frame);
     const start = run.start[batch] ?? Number.NaN;
@@ -174,7 +190,7 @@ export class BandView {
       if (shown === undefined) return [undefined, undefined];
       const area = this.#chart.getBoundingClientRect();
       const [left, top] = [event.clientX - area.left, event.clientY - area.top];
-      return [hit(shown.band.boxes, shown.run, shown.frame, left, top), timeScale(shown.frame).invert(left)];
+      return [hit(shown.boxes, shown.run, shown.frame, left, top), timeScale(shown.frame).invert(left)];
     };
     this.#chart.addEventListener('pointermove', (event) => {
       if (event.pointerType !== 'touch' && event.buttons === 0) events.pointed(...at(event));

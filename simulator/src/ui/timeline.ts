@@ -65,6 +65,10 @@ export class Timeline {
     );
     this.#stack.append(this.#axis as unknown as HTMLElement, this.#crosshair);
     this.#zooming = new Zooming(this.#stack, () => this.#later());
+    for (const moved of ['scroll', 'resize'] as const) {
+      window.addEventListener(moved, () => this.#comeNear(), { passive: true });
+    }
+    window.addEventListener('beforeprint', () => this.#paint({ everything: true }));
     new ResizeObserver(() => {
       this.#zooming.resize(this.#stack.clientWidth);
       this.#later();
@@ -103,6 +107,11 @@ export class Timeline {
     };
   }
 
+  /** Bands that have come near are drawn. */
+  #comeNear(): void {
+    if (this.#bands.some((view) => view.stale && view.near)) this.#later();
+  }
+
   #later(): void {
     if (this.#due === 0) this.#due = requestAnimationFrame(() => this.#paint());
   }
@@ -113,7 +122,7 @@ export class Timeline {
     return { width: this.#stack.clientWidth, from, to, riskMax: Math.max(0, ...risks) };
   }
 
-  #paint(): void {
+  #paint({ everything = false } = {}): void {
     cancelAnimationFrame(this.#due);
     this.#due = 0;
     const drawn = this.#drawn;
@@ -121,11 +130,11 @@ export class Timeline {
     if (drawn === undefined || drawn.runs.length !== this.#bands.length) return;
     const frame = this.#frame();
     if (frame.width === 0) return;
+    // All of them are asked before any is written to, so that the browser lays the page out once.
+    const near = this.#bands.map((view) => everything || view.near);
     for (const [place, view] of this.#bands.entries()) {
       const run = drawn.runs[place];
-      if (run === undefined) continue;
-      view.draw(drawn.batches, run, frame);
-      view.active = place === this.#chosen.policy;
+      if (run !== undefined) view.draw(drawn.batches, run, frame, { near: near[place] === true });
     }
     this.#paintAxis(frame, drawn.batches.origin);
     this.#select(this.#chosen.policy, this.#chosen.batch);
