@@ -8,8 +8,28 @@ const MOST_BATCHES = 1_000_000;
 const MOST_POLICIES = 100;
 const MOST_SAMPLES = 100_000;
 
-/** Checks a value and throws if it is not what it should be. `path` says where it stands, as `batches[3].startMs`. */
-type Check = (value: unknown, path: string) => void;
+/**
+ * Where something stands: in what, and under which name or number. Only when it is wrong is this made a text, because a million of those
+ * would take longer than all the rest.
+ */
+interface Place {
+  readonly up: Place | undefined;
+  readonly key: string | number;
+}
+
+/** The whole. */
+const WHOLE: Place = { up: undefined, key: '' };
+
+/** For instance `batches[3].startMs`. */
+function pathOf({ up, key }: Place): string {
+  if (up === undefined) return '';
+  const before = pathOf(up);
+  if (typeof key === 'number') return `${before}[${key}]`;
+  return before === '' ? key : `${before}.${key}`;
+}
+
+/** Checks a value that stands in `up` under `key`, and throws if it is not what it should be. */
+type Check = (value: unknown, up: Place, key: string | number) => void;
 
 /** What an object may have, and which of it it must have. */
 interface Shape {
@@ -24,94 +44,103 @@ function shown(value: unknown): string {
   return typeof value === 'number' || typeof value === 'boolean' ? String(value) : `of type ${typeof value}`;
 }
 
-function refused(path: string, what: string): TurnbackError {
+function refused(up: Place, key: string | number, what: string): TurnbackError {
+  const path = pathOf(key === '' ? up : { up, key });
   return failure('INVALID_ARGUMENT', `${path === '' ? 'the scenario' : path} ${what}`, {
     details: { argument: 'scenario', path },
   });
 }
 
-function needed(value: unknown, path: string, what: string): TurnbackError {
-  return refused(
-    path,
-    value === undefined ? `is missing: it has to be ${what}` : `is ${shown(value)}: it has to be ${what}`,
-  );
+function needed(value: unknown, up: Place, key: string | number, what: string): TurnbackError {
+  const is = value === undefined ? 'is missing' : `is ${shown(value)}`;
+  return refused(up, key, `${is}: it has to be ${what}`);
 }
 
 const whole =
   (least: number, most: number, unit: string): Check =>
-  (value, path) => {
+  (value, up, key) => {
     if (typeof value !== 'number' || !Number.isInteger(value) || value < least || value > most) {
       const bound = most === Number.MAX_SAFE_INTEGER ? '2^53 - 1' : most;
-      throw needed(value, path, `a whole number${unit} from ${least} to ${bound}`);
+      throw needed(value, up, key, `a whole number${unit} from ${least} to ${bound}`);
     }
   };
 
 const millis = whole(0, Number.MAX_SAFE_INTEGER, ' of milliseconds');
 
-const share: Check = (value, path) => {
-  if (typeof value !== 'number' || !(value >= 0 && value <= 1)) throw needed(value, path, 'a number from 0 to 1');
+const share: Check = (value, up, key) => {
+  if (typeof value !== 'number' || !(value >= 0 && value <= 1)) throw needed(value, up, key, 'a number from 0 to 1');
 };
 
-const text: Check = (value, path) => {
-  if (typeof value !== 'string') throw needed(value, path, 'a text');
+const text: Check = (value, up, key) => {
+  if (typeof value !== 'string') throw needed(value, up, key, 'a text');
 };
 
-const name: Check = (value, path) => {
-  if (typeof value !== 'string' || value === '') throw needed(value, path, 'a text that is not empty');
+const name: Check = (value, up, key) => {
+  if (typeof value !== 'string' || value === '') throw needed(value, up, key, 'a text that is not empty');
 };
 
-const flag: Check = (value, path) => {
-  if (typeof value !== 'boolean') throw needed(value, path, 'true or false');
+const flag: Check = (value, up, key) => {
+  if (typeof value !== 'boolean') throw needed(value, up, key, 'true or false');
 };
 
 const oneOf =
   (...words: readonly unknown[]): Check =>
-  (value, path) => {
-    if (!words.includes(value)) throw needed(value, path, words.map((word) => JSON.stringify(word)).join(' or '));
+  (value, up, key) => {
+    if (!words.includes(value)) throw needed(value, up, key, words.map((word) => JSON.stringify(word)).join(' or '));
   };
 
 const list =
   (least: number, most: number, each: Check): Check =>
-  (value, path) => {
-    if (!Array.isArray(value)) throw needed(value, path, 'an array');
+  (value, up, key) => {
+    if (!Array.isArray(value)) throw needed(value, up, key, 'an array');
     if (value.length < least || value.length > most) {
-      throw refused(path, `has ${value.length} entries: it has to have ${least} to ${most}`);
+      throw refused(up, key, `has ${value.length} entries: it has to have ${least} to ${most}`);
     }
-    for (let at = 0; at < value.length; at++) each(value[at], `${path}[${at}]`);
+    const place = { up, key };
+    for (let at = 0; at < value.length; at++) each(value[at], place, at);
   };
 
-const object =
-  ({ required, optional }: Shape): Check =>
-  (value, path) => {
-    if (typeof value !== 'object' || value === null || Array.isArray(value)) throw needed(value, path, 'an object');
+const object = ({ required, optional }: Shape): Check => {
+  const known = new Set([...Object.keys(required), ...Object.keys(optional)]);
+  const needs = Object.entries(required);
+  const takes = Object.entries(optional);
+  return (value, up, key) => {
+    if (typeof value !== 'object' || value === null || Array.isArray(value)) throw needed(value, up, key, 'an object');
     const given = value as Record<string, unknown>;
-    const inside = path === '' ? '' : `${path}.`;
-    for (const key of Object.keys(given)) {
-      if (!Object.hasOwn(required, key) && !Object.hasOwn(optional, key)) {
-        const known = [...Object.keys(required), ...Object.keys(optional)].join(', ');
-        throw refused(`${inside}${key}`, `is not known: ${path === '' ? 'a scenario' : path} takes ${known}`);
+    const place = key === '' ? up : { up, key };
+    for (const name in given) {
+      if (!known.has(name) && Object.hasOwn(given, name)) {
+        const whole = pathOf(place);
+        throw refused(
+          place,
+          name,
+          `is not known: ${whole === '' ? 'a scenario' : whole} takes ${[...known].join(', ')}`,
+        );
       }
     }
-    for (const key in required) required[key]?.(given[key], `${inside}${key}`);
-    for (const key in optional) {
-      if (given[key] !== undefined) optional[key]?.(given[key], `${inside}${key}`);
+    for (const [name, check] of needs) check(given[name], place, name);
+    for (const [name, check] of takes) {
+      const one = given[name];
+      if (one !== undefined) check(one, place, name);
     }
   };
+};
 
 /** Further than the schema can say: bounds in their order. */
-const rising =
-  (shape: Shape, ...keys: string[]): Check =>
-  (value, path) => {
-    object(shape)(value, path);
+const rising = (shape: Shape, ...keys: string[]): Check => {
+  const check = object(shape);
+  return (value, up, key) => {
+    check(value, up, key);
     const bounds = value as Record<string, number | undefined>;
     let last = keys[0] as string;
-    for (const key of keys.slice(1)) {
-      if ((bounds[key] ?? 0) < (bounds[last] ?? 0)) {
-        throw refused(`${path}.${key}`, `is ${bounds[key]}, below ${last}, which is ${bounds[last]}`);
+    for (const next of keys.slice(1)) {
+      if ((bounds[next] ?? 0) < (bounds[last] ?? 0)) {
+        throw refused({ up, key }, next, `is ${bounds[next]}, below ${last}, which is ${bounds[last]}`);
       }
-      last = key;
+      last = next;
     }
   };
+};
 
 const kind = text;
 
@@ -129,11 +158,11 @@ const LATENCIES: Readonly<Record<string, Check>> = {
   samples: object({ required: { kind, ms: list(1, MOST_SAMPLES, millis) }, optional: {} }),
 };
 
-const latency: Check = (value, path) => {
-  if (typeof value !== 'object' || value === null || Array.isArray(value)) throw needed(value, path, 'an object');
+const latency: Check = (value, up, key) => {
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) throw needed(value, up, key, 'an object');
   const { kind } = value as { kind?: unknown };
-  oneOf(...Object.keys(LATENCIES))(kind, `${path}.kind`);
-  LATENCIES[kind as string]?.(value, path);
+  oneOf(...Object.keys(LATENCIES))(kind, { up, key }, 'kind');
+  LATENCIES[kind as string]?.(value, up, key);
 };
 
 const driver = object({
@@ -155,19 +184,20 @@ const POLICY = object({
   },
 });
 
-const policy: Check = (value, path) => {
-  POLICY(value, path);
+const policy: Check = (value, up, key) => {
+  POLICY(value, up, key);
   const { kind, intervalMs } = value as { kind: string; intervalMs?: unknown };
-  if (kind === 'interval') millis(intervalMs, `${path}.intervalMs`);
-  else if (intervalMs !== undefined) throw refused(`${path}.intervalMs`, 'is for the kind interval only: leave it out');
+  if (kind === 'interval') millis(intervalMs, { up, key }, 'intervalMs');
+  else if (intervalMs !== undefined)
+    throw refused({ up, key }, 'intervalMs', 'is for the kind interval only: leave it out');
 };
 
 const batch = object({
   required: {
     sandbox: name,
-    turn: (value, path) => {
+    turn: (value, up, key) => {
       if (value !== null && (typeof value !== 'string' || value === '')) {
-        throw needed(value, path, 'a text that is not empty, or null where nobody knows the turn');
+        throw needed(value, up, key, 'a text that is not empty, or null where nobody knows the turn');
       }
     },
     startMs: millis,
@@ -198,7 +228,7 @@ const scenario = object({
  */
 export function checkScenario(value: unknown): Scenario {
   try {
-    scenario(value, '');
+    scenario(value, WHOLE, '');
   } catch (cause) {
     if (isTurnbackError(cause)) throw cause;
     throw failure('INVALID_ARGUMENT', 'the scenario cannot be read: pass a plain object', {
