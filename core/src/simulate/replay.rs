@@ -30,7 +30,7 @@ struct Waiting {
 }
 
 /// What happens next.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug)]
 enum Event {
     Limit,
     Answer,
@@ -100,11 +100,19 @@ impl<'a> LaneReplay<'a> {
         self.records
     }
 
+    /// Of several at one instant the limit comes first, then the driver's answer.
     fn next_event(&mut self) -> Option<(Millis, Event)> {
-        let limit = self.limit.map(|at| (at, Event::Limit));
+        let mut next = self.limit.map(|at| (at, Event::Limit));
         let answer = self.under_way.and_then(|attempt| attempt.answer).map(|(at, _)| (at, Event::Answer));
         let arrival = self.arrivals.next_at().map(|at| (at, Event::Arrival));
-        [limit, answer, arrival].into_iter().flatten().min()
+        for one in [answer, arrival] {
+            if let Some((at, _)) = one
+                && next.is_none_or(|(first, _)| at < first)
+            {
+                next = one;
+            }
+        }
+        next
     }
 
     fn arrive(&mut self) {

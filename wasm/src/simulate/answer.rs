@@ -100,9 +100,8 @@ fn attempt(record: &AttemptRecord) -> [f64; ATTEMPT] {
     ]
 }
 
-fn flags(flags: [bool; 3]) -> f64 {
-    let [one, two, four] = flags.map(u8::from);
-    f64::from(one | two << 1 | four << 2)
+fn flags([one, two, four]: [bool; 3]) -> f64 {
+    f64::from(u8::from(one) | u8::from(two) << 1 | u8::from(four) << 2)
 }
 
 /// The gate's reasons in their order, then those of the other policies.
