@@ -20,7 +20,7 @@ import { bytes } from './units.js';
  * @returns the exit code
  */
 export async function main(line: string[]): Promise<number> {
-  quietOnClosedPipe();
+  surviveOutput(groupOf(line));
   try {
     return await dispatch(line);
   } catch (error) {
@@ -40,19 +40,26 @@ function groupOf(line: string[]): string | undefined {
 
 /** To a host of hooks the code for wrong usage means that its own work must not go on: there a wrong command line is only a failure. */
 function forHost(name: string | undefined, code: number): number {
-  return name?.split(' ')[0] === 'hook' && code === EXIT.usage ? EXIT.failed : code;
+  return isHook(name) && code === EXIT.usage ? EXIT.failed : code;
 }
 
-/** Whoever reads the output may stop reading (`| head`): that is no error, and the exit code is still the command's own. */
-function quietOnClosedPipe(): void {
+const isHook = (name: string | undefined) => name?.split(' ')[0] === 'hook';
+
+/**
+ * Whoever reads the output may stop reading (`| head`): that is no error, and the exit code is still the command's own. What cannot be
+ * written otherwise cannot be relied on, whatever the command itself came to: it ends there. Not so where the exit code answers a host of
+ * hooks or is that of a guarded program: what is written is only beside it, and an end would let a call run that is to be kept from it, or keep
+ * one from running (G5).
+ */
+function surviveOutput(name: string | undefined): void {
+  const goesOn = isHook(name) || name === 'run-guarded';
   for (const stream of [process.stdout, process.stderr]) {
     stream.on('error', (error: NodeJS.ErrnoException) => {
       if (error.code === 'EPIPE') return;
-      // What cannot be written cannot be relied on, whatever the command itself came to.
       if (stream === process.stdout) {
         process.stderr.write(`turnback: IO: the output cannot be written: ${error.code ?? error.message}\n`);
       }
-      process.exit(EXIT.failed);
+      if (!goesOn) process.exit(EXIT.failed);
     });
   }
 }
