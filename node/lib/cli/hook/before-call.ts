@@ -44,7 +44,7 @@ const MOST_ATTEMPTS = 3;
  * the store, which the caller closes.
  */
 export async function beforeCall(call: Call, opened: (store: Opened) => void): Promise<Answer> {
-  const notes = new Notes(call.storeName, call.directory, call.turnId);
+  const notes = new Notes(call.logger, call.storeName, call.directory, call.turnId);
   // Not by the guard, which is many files to load: most calls are covered and need none of it.
   const flag = resolveFlag(process.env);
   if (flag.warning !== undefined) call.logger.warn({ variable: 'SANDBOX_CHECKPOINT_BEFORE_AGENT_BATCH' }, flag.warning);
@@ -65,11 +65,11 @@ export async function beforeCall(call: Call, opened: (store: Opened) => void): P
 
 async function attempt(call: Call, notes: Notes, known: Known, opened: (store: Opened) => void): Promise<Answer> {
   // Before it is begun: whatever ends this process, the call may run without it.
-  notes.write({ ran: true, attempts: known.attempts + 1 });
+  const noted = notes.write({ ran: true, attempts: known.attempts + 1 });
   const store = await openInTime(call.store, call.directory, call.interrupted, call.leftMs());
   opened(store);
   if ('reason' in store) return failed(store.reason);
-  const verdict = await checkpoint(call, store, known.ran);
+  const verdict = await checkpoint(call, store, known.ran || !noted);
   const { outcome, reason, late, partial, checkpointId } = verdict;
   if (verdict.protected && checkpointId !== undefined) {
     const path = (await store.manager.getCheckpoint(checkpointId))?.snapshotPath;
