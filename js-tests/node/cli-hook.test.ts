@@ -179,9 +179,13 @@ describe('G5: it fails open', () => {
 
   it('standard input that is closed, or does not end', async () => {
     const { workspace, start, env } = prepared();
-    const ran = await start(call(workspace), ['--limit', '1s'], { open: true }).over;
-    expect(ran).toMatchObject({ code: 0, stdout: '' });
-    expect(ran.stderr).toMatch(/the input did not end in time/);
+    const half = JSON.stringify(call(workspace)).slice(0, -1);
+    // Also where it ends like an object.
+    for (const input of [half, half.slice(0, half.indexOf('}') + 1)]) {
+      const ran = await start(input, ['--limit', '1s'], { open: true }).over;
+      expect(ran).toMatchObject({ code: 0, stdout: '' });
+      expect(ran.stderr).toMatch(/the input did not end in time/);
+    }
     const closed = spawn(
       'sh',
       ['-c', `exec "$0" "$1" hook claude-code <&-`, process.execPath, join(PACKAGE, 'bin', 'turnback.js')],
@@ -191,6 +195,13 @@ describe('G5: it fails open', () => {
       },
     );
     expect(await new Promise((resolve) => closed.once('close', resolve))).toBe(0);
+  });
+
+  it('input that is complete and does not end', async () => {
+    const { workspace, start } = prepared();
+    const input = `\ufeff${JSON.stringify(call(workspace))}\n`;
+    const ran = await start(input, ['--json', '--limit', '60s'], { open: true }).over;
+    expect(JSON.parse(ran.stdout)).toMatchObject({ outcome: 'created', turnId: PROMPT });
   });
 
   it('a mark of byte order before the input means nothing', async () => {
