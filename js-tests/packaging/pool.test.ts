@@ -3,16 +3,18 @@
 import { existsSync, mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { CopyOnWriteSandbox } from 'turnback';
-import { type SandboxFixtures, type SandboxTestOptions, sandboxFixtures } from 'turnback/testing/vitest';
+import { type Ended, type SandboxFixtures, type SandboxTestOptions, sandboxFixtures } from 'turnback/testing/vitest';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { node, picture, rejection, temporary, write } from '../node/support.js';
 
 type Pool = SandboxFixtures['sandboxPool'];
+type Outcome = ReturnType<Ended['outcome']>;
 
 const said: string[] = [];
 const say = (line: string) => void said.push(line);
-const well = { test: 'a test', failed: false, finished: true, say };
-const badly = { ...well, failed: true, finished: false };
+const ended = (outcome: () => Outcome) => ({ test: 'a test', outcome, say });
+const well = ended(() => 'passed');
+const badly = ended(() => 'failed');
 
 /** A pool as Vitest has it for a file, closed with the test. */
 async function poolOf(options: SandboxTestOptions): Promise<Pool> {
@@ -68,6 +70,36 @@ describe('a sandbox for each test', () => {
     expect(await pool.take('next')).not.toBe(first);
   });
 
+  it('is a new one while the test before can still fail, whose tree is left as it is', async () => {
+    let outcome: Outcome = 'open';
+    const pool = await poolOf({ resource: fixture() });
+    const first = await pool.take('has subtests');
+    upset(first);
+    const left = picture(first.path);
+    await pool.giveBack(
+      first,
+      ended(() => outcome),
+    );
+    expect(await pool.take('a subtest')).not.toBe(first);
+    expect(picture(first.path)).toEqual(left);
+    outcome = 'passed';
+    expect(await pool.take('next')).toBe(first);
+  });
+
+  it('is a new one after a test that failed as it was meant to', async () => {
+    const pool = await poolOf({ resource: fixture(), keepOnFailure: temporary() });
+    said.length = 0;
+    const first = await pool.take('fails as it should');
+    await pool.giveBack(
+      first,
+      ended(() => 'failedAsMeant'),
+    );
+    const next = await pool.take('next');
+    expect(next).not.toBe(first);
+    await pool.giveBack(next, well);
+    expect(said).toEqual([]);
+  });
+
   it('is a new one after a test that left something beside its root', async () => {
     const pool = await poolOf({ resource: fixture() });
     const first = await pool.take('writes outside');
@@ -84,12 +116,12 @@ describe('a sandbox for each test', () => {
     writeFileSync(first.path, 'a file');
     said.length = 0;
     await pool.giveBack(first, well);
+    expect(await pool.take('next')).not.toBe(first);
     expect(said).toEqual([
       expect.stringMatching(
         /^turnback: the sandbox of the test "a test" cannot be rolled back, the next test gets a new one: TurnbackError: /,
       ),
     ]);
-    expect(await pool.take('next')).not.toBe(first);
   });
 
   it('is refused when the fixture directory is not as it was for the first test', async () => {
@@ -161,6 +193,37 @@ describe('what a failed test left', () => {
     ]);
   });
 
+  it('is kept of a test that failed after it gave its sandbox back', async () => {
+    const kept = temporary();
+    let outcome: Outcome = 'open';
+    const pool = await poolOf({ resource: fixture(), keepOnFailure: kept });
+    const sandbox = await pool.take('a test');
+    upset(sandbox);
+    await pool.giveBack(
+      sandbox,
+      ended(() => outcome),
+    );
+    expect(readdirSync(kept)).toEqual([]);
+    outcome = 'failed';
+    const next = await pool.take('next');
+    expect(next).not.toBe(sandbox);
+    await pool.giveBack(next, well);
+    expect(readdirSync(kept)).toEqual([expect.stringMatching(/^turnback-kept-a-test-/)]);
+  });
+
+  it('is kept of a test of which nothing is known when the file ends', async () => {
+    const kept = temporary();
+    const [open] = sandboxFixtures({ resource: fixture(), keepOnFailure: kept }).sandboxPool;
+    await open({}, async (pool) => {
+      const sandbox = await pool.take('a test');
+      await pool.giveBack(
+        sandbox,
+        ended(() => 'open'),
+      );
+    });
+    expect(readdirSync(kept)).toEqual([expect.stringMatching(/^turnback-kept-a-test-/)]);
+  });
+
   it('is kept of tests that never ended, when the file ends', async () => {
     const kept = temporary();
     const spy = vi.spyOn(console, 'error').mockImplementation(say);
@@ -180,6 +243,23 @@ describe('what a failed test left', () => {
       expect.stringMatching(/^turnback: what the failed test "a test" left cannot be kept: .*EEXIST/),
     ]);
   });
+});
+
+it('in node:test a sandbox is a new one after a test that failed as it was meant to, which Node 24 brought', () => {
+  const kept = temporary();
+  const script = `import { sandboxPerTest } from 'turnback/testing/node-test';
+    const sandboxOf = sandboxPerTest(${JSON.stringify({ resource: fixture(), keepOnFailure: kept })});
+    const run = async (ended) => {
+      let hook;
+      const { path } = await sandboxOf({ name: 'a test', after: (given) => { hook = given; }, ...ended });
+      await hook();
+      return path;
+    };
+    const over = { passed: true, error: null, signal: { aborted: true } };
+    const paths = [await run(over), await run({ ...over, error: new Error('meant') }), await run(over)];
+    console.log(JSON.stringify(paths.map((path) => paths.indexOf(path))));`;
+  expect(node(script).stdout).toContain('[0,0,2]');
+  expect(readdirSync(kept)).toEqual([]);
 });
 
 it('what a killed run left goes with the next one (C11, S9)', async () => {

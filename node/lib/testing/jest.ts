@@ -12,8 +12,9 @@
 import { callback } from '../check.js';
 import { invalidArgument } from '../errors.js';
 import type { CopyOnWriteSandbox } from '../index.js';
+import { type ExpectState, nameOf, outcomeOf, runningTest } from './circus.js';
 import { type SandboxTestOptions, testOptions } from './options.js';
-import { SandboxPool } from './pool.js';
+import { type Outcome, SandboxPool } from './pool.js';
 
 export type { SandboxTestOptions };
 
@@ -29,7 +30,7 @@ export interface JestHooks {
 
 /** Jest's globals that are used, where `injectGlobals` is not switched off. */
 interface Globals extends Partial<JestHooks> {
-  expect?: { getState?(): { currentTestName?: string | undefined } };
+  expect?: { getState?(): ExpectState };
 }
 
 /** Not the console: Jest prints a stack with each of its lines. */
@@ -56,14 +57,22 @@ export function sandboxPerTest(options: SandboxTestOptions, hooks?: JestHooks): 
   return (test) => {
     callback()('test', test);
     return async (...args) => {
-      const name = globals.expect?.getState?.().currentTestName ?? 'unnamed';
+      const state = globals.expect?.getState?.();
+      // Now, not later: after the first `await` another test may be the one that runs.
+      const running = runningTest(state);
+      const attempt = running?.invocations ?? 0;
+      const name = running === undefined ? (state?.currentTestName ?? 'unnamed') : nameOf(running);
       const sandbox = await pool.take(name);
-      let failed = true;
+      let threw = true;
+      const outcome = (): Outcome => {
+        if (running !== undefined) return outcomeOf(running, attempt, threw);
+        return threw ? 'failed' : 'passed';
+      };
       try {
         await test(sandbox, ...args);
-        failed = false;
+        threw = false;
       } finally {
-        await pool.giveBack(sandbox, { test: name, failed, finished: !failed, say });
+        await pool.giveBack(sandbox, { test: name, outcome, say });
       }
     };
   };

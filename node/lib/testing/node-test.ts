@@ -16,7 +16,7 @@ import { node } from '../builtin.js';
 import { invalidArgument } from '../errors.js';
 import type { CopyOnWriteSandbox } from '../index.js';
 import { type SandboxTestOptions, testOptions } from './options.js';
-import { SandboxPool } from './pool.js';
+import { type Outcome, SandboxPool } from './pool.js';
 
 export type { SandboxTestOptions };
 
@@ -25,8 +25,20 @@ export interface NodeTestContext {
   readonly name: string;
   /** Whether the test has passed, in Node 20.12 and later. */
   readonly passed?: boolean | undefined;
+  /** What the test failed with, also where it was meant to. */
+  readonly error?: unknown;
+  /** Aborted when the test is over, right before its subtests are counted. */
+  readonly signal: { readonly aborted: boolean };
   after(hook: () => Promise<void>): void;
   diagnostic(message: string): void;
+}
+
+/** `passed` is true while the hooks run, which can still fail the test, as can its subtests: these are counted when all is over. */
+function outcomeOf(t: NodeTestContext): Outcome {
+  if (t.passed === false) return 'failed';
+  if (!t.signal.aborted) return 'open';
+  // `expectFailure`, in Node 24 and later.
+  return t.error === undefined || t.error === null ? 'passed' : 'failedAsMeant';
 }
 
 /**
@@ -38,7 +50,8 @@ export interface NodeTestContext {
  */
 export function sandboxPerTest(options: SandboxTestOptions): (t: NodeTestContext) => Promise<CopyOnWriteSandbox> {
   const pool = new SandboxPool(testOptions(options));
-  node.test.after(() => pool.close((line) => console.error(line)));
+  const print = (line: string) => console.error(line);
+  node.test.after(() => pool.close(print));
   return async (t) => {
     if (typeof t?.after !== 'function') {
       throw invalidArgument(
@@ -47,10 +60,9 @@ export function sandboxPerTest(options: SandboxTestOptions): (t: NodeTestContext
       );
     }
     const sandbox = await pool.take(t.name);
-    t.after(() => {
-      const failed = t.passed === false;
-      return pool.giveBack(sandbox, { test: t.name, failed, finished: !failed, say: (line) => t.diagnostic(line) });
-    });
+    // What is said of a test that is over reaches no report.
+    const say = (line: string) => (t.signal.aborted ? print(line) : t.diagnostic(line));
+    t.after(() => pool.giveBack(sandbox, { test: t.name, outcome: () => outcomeOf(t), say }));
     return sandbox;
   };
 }

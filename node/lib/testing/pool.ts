@@ -2,9 +2,13 @@
  * The sandboxes of one test file, whatever runs it (X1): each test has one to itself, and all begin as the fixture directory was when the
  * first one began.
  *
- * A sandbox is made once and rolled back after each test, exactly, which takes as long as what the test changed; a copy of the whole tree
+ * A sandbox is made once and rolled back between tests, exactly, which takes as long as what the test changed; a copy of the whole tree
  * for each test would take as long as the tree is large. Tests that run at the same time have one each, so there are as many as ever ran at
  * once. Whatever is not known to be as it was is never given to another test.
+ *
+ * How a test ended is known to no runner when the fixture is told that it is over: hooks that come later can fail it, and so can a subtest.
+ * So the fixture hands in how to find out, and that is asked again when a sandbox is next needed, and at the end of the file. Until then
+ * the tree is left alone.
  */
 import { dirname } from 'node:path';
 import { node } from '../builtin.js';
@@ -19,16 +23,30 @@ import {
 import { keepTree } from './keep.js';
 import type { Checked } from './options.js';
 
-/** How a test ended, and where its runner prints. */
+/** What a runner's records say of a test that has come to its fixture's end. */
+export type Outcome =
+  /** Not yet: a hook or a subtest can still fail it. */
+  | 'open'
+  /** Counted as passed, and its code came to its end. */
+  | 'passed'
+  /** Counted as failed. */
+  | 'failed'
+  /** Counted as passed because it did not, as `test.fails` asks for: its code may still be running. */
+  | 'failedAsMeant';
+
+/** A test that has come to its fixture's end, and where its runner prints. */
 export interface Ended {
   /** What the runner calls the test. */
   readonly test: string;
-  /** The runner counts it as failed. */
-  readonly failed: boolean;
-  /** Its code is known to have come to its end: a test that ran out of time may go on writing. */
-  readonly finished: boolean;
+  /** How it ended, as far as that is known now; asked more than once. */
+  readonly outcome: () => Outcome;
   /** Prints a line in the runner's output. */
   readonly say: (line: string) => void;
+}
+
+/** A sandbox that its test has given back. */
+interface Returned extends Ended {
+  readonly sandbox: CopyOnWriteSandbox;
 }
 
 /** The store of a file's sandboxes: a temporary one, which goes with its process even if that is killed (C11, S9). */
@@ -46,7 +64,10 @@ export class SandboxPool {
   readonly #options: Checked;
   #opened: Promise<Opened> | undefined;
   #made = 0;
-  readonly #idle: CopyOnWriteSandbox[] = [];
+  /** Those of tests that may still turn out to have failed. */
+  readonly #returned = new Set<Returned>();
+  /** Those of tests that passed, as these left them. */
+  readonly #passed: Returned[] = [];
   /** Those that tests have, with the names of the tests. */
   readonly #lent = new Map<CopyOnWriteSandbox, string>();
 
@@ -61,17 +82,18 @@ export class SandboxPool {
    *   `createSandbox` throws
    */
   async take(test: string): Promise<CopyOnWriteSandbox> {
-    const sandbox = this.#idle.pop() ?? (await this.#make());
+    await this.#judge();
+    const sandbox = (await this.#rolledBack()) ?? (await this.#make());
     this.#lent.set(sandbox, test);
     return sandbox;
   }
 
-  /** Takes it back: as it was for the next test, or never to be used again. */
+  /** Takes it back: for another test when it is certain that this one passed. */
   async giveBack(sandbox: CopyOnWriteSandbox, ended: Ended): Promise<void> {
     this.#lent.delete(sandbox);
-    if (ended.failed) await this.#keep(sandbox, ended.test, ended.say);
-    // What failed may still be running, and may have left anything.
-    if (ended.finished && (await this.#restored(sandbox, ended))) this.#idle.push(sandbox);
+    // Not later where it is certain: code that still runs may write on, and the line stands beside the test.
+    if (ended.outcome() === 'failed') await this.#keep(sandbox, ended);
+    else this.#returned.add({ sandbox, ...ended });
   }
 
   /** A pool for as long as `use` has something to do with it; closed then, whatever happened. */
@@ -84,15 +106,39 @@ export class SandboxPool {
     }
   }
 
-  /** Removes the store and all sandboxes. What tests still have are those of tests that never ended. */
+  /** Removes the store and all sandboxes. Those that tests still have, and those of which nothing is known yet, are of tests that never ended. */
   async close(say: Ended['say']): Promise<void> {
     const opened = await this.#opened?.catch(() => undefined);
     if (opened === undefined) return;
-    for (const [sandbox, test] of this.#lent) await this.#keep(sandbox, test, say);
+    await this.#judge();
+    for (const returned of this.#returned) await this.#keep(returned.sandbox, returned);
+    for (const [sandbox, test] of this.#lent) await this.#keep(sandbox, { test, say });
+    this.#returned.clear();
     this.#lent.clear();
-    this.#idle.length = 0;
+    this.#passed.length = 0;
     this.#opened = undefined;
     await opened.manager.close();
+  }
+
+  /** Asks again how tests ended. All are asked before anything is waited for: a runner may begin to count a test anew with its next attempt. */
+  async #judge(): Promise<void> {
+    const failed: Returned[] = [];
+    for (const returned of this.#returned) {
+      const outcome = returned.outcome();
+      if (outcome === 'open') continue;
+      this.#returned.delete(returned);
+      if (outcome === 'passed') this.#passed.push(returned);
+      if (outcome === 'failed') failed.push(returned);
+    }
+    for (const returned of failed) await this.#keep(returned.sandbox, returned);
+  }
+
+  /** One that has been used before, as it was then. */
+  async #rolledBack(): Promise<CopyOnWriteSandbox | undefined> {
+    for (let next = this.#passed.pop(); next !== undefined; next = this.#passed.pop()) {
+      if (await this.#restored(next)) return next.sandbox;
+    }
+    return undefined;
   }
 
   async #make(): Promise<CopyOnWriteSandbox> {
@@ -146,7 +192,7 @@ export class SandboxPool {
     );
   }
 
-  async #restored(sandbox: CopyOnWriteSandbox, { test, say }: Ended): Promise<boolean> {
+  async #restored({ sandbox, test, say }: Returned): Promise<boolean> {
     try {
       const { restored, kept, notRestorable } = await sandbox.rollback();
       return restored && kept.length === 0 && notRestorable.length === 0 && isAlone(sandbox);
@@ -156,7 +202,7 @@ export class SandboxPool {
     }
   }
 
-  async #keep(sandbox: CopyOnWriteSandbox, test: string, say: Ended['say']): Promise<void> {
+  async #keep(sandbox: CopyOnWriteSandbox, { test, say }: Pick<Ended, 'test' | 'say'>): Promise<void> {
     const { keepIn } = this.#options;
     if (keepIn === undefined || this.#opened === undefined) return;
     try {

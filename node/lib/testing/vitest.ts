@@ -12,9 +12,9 @@
 import { invalidArgument } from '../errors.js';
 import type { CopyOnWriteSandbox } from '../index.js';
 import { type SandboxTestOptions, testOptions } from './options.js';
-import { type Ended, SandboxPool } from './pool.js';
+import { type Ended, type Outcome, SandboxPool } from './pool.js';
 
-export type { Ended, SandboxPool, SandboxTestOptions };
+export type { Ended, Outcome, SandboxPool, SandboxTestOptions };
 
 /** What a test gets. */
 export interface SandboxFixtures {
@@ -24,14 +24,25 @@ export interface SandboxFixtures {
   sandboxPool: SandboxPool;
 }
 
+/** What is used of what Vitest knows of a test, and changes while it runs. */
+export interface Task {
+  readonly name: string;
+  /** The test is expected to fail. */
+  readonly fails?: boolean | undefined;
+  readonly result?:
+    | {
+        readonly state: string;
+        /** There when all is over, hooks too, and `state` is what counts. */
+        readonly duration?: number | undefined;
+        readonly retryCount?: number | undefined;
+        readonly repeatCount?: number | undefined;
+      }
+    | undefined;
+}
+
 /** What is used of Vitest's test context. */
 export interface Context {
-  readonly task: {
-    readonly name: string;
-    /** The test is expected to fail. */
-    readonly fails?: boolean | undefined;
-    readonly result?: { readonly state: string } | undefined;
-  };
+  readonly task: Task;
 }
 
 /** What a fixture hands its value over with: resolves when the test is over. */
@@ -41,6 +52,28 @@ export type Use<T> = (value: T) => Promise<void>;
 export interface VitestFixtures {
   sandboxPool: [(context: object, use: Use<SandboxPool>) => Promise<void>, { scope: 'file' }];
   sandbox: (context: Context & Pick<SandboxFixtures, 'sandboxPool'>, use: Use<CopyOnWriteSandbox>) => Promise<void>;
+}
+
+/** How the attempt ended in which this is called: Vitest tries a test more than once where `retry` or `repeats` ask for it. */
+function outcomeOf(task: Task): () => Outcome {
+  const { retryCount, repeatCount } = task.result ?? {};
+  return () => {
+    const { result, fails = false } = task;
+    if (result === undefined) return 'open';
+    const { state, duration } = result;
+    if (state === 'skip') return 'failedAsMeant';
+    const whereItFailed = fails ? 'failedAsMeant' : 'failed';
+    if (result.repeatCount === repeatCount && result.retryCount !== retryCount) return whereItFailed;
+    if (result.repeatCount !== repeatCount) {
+      if (state === 'fail') return whereItFailed;
+      return fails ? 'failed' : 'passed';
+    }
+    if (duration !== undefined) {
+      if (state === 'fail') return 'failed';
+      return fails ? 'failedAsMeant' : 'passed';
+    }
+    return state === 'fail' && !fails ? 'failed' : 'open';
+  };
 }
 
 const say = (line: string) => console.error(line);
@@ -71,10 +104,9 @@ export function sandboxFixtures(options: SandboxTestOptions): VitestFixtures {
     sandbox: async ({ sandboxPool, task }, use) => {
       if (!(sandboxPool instanceof SandboxPool)) throw tooOld();
       const sandbox = await sandboxPool.take(task.name);
+      const outcome = outcomeOf(task);
       await use(sandbox);
-      const hasFailed = task.result?.state === 'fail';
-      const failed = hasFailed && task.fails !== true;
-      await sandboxPool.giveBack(sandbox, { test: task.name, failed, finished: !hasFailed, say });
+      await sandboxPool.giveBack(sandbox, { test: task.name, outcome, say });
     },
   };
 }

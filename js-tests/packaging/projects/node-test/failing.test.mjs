@@ -17,4 +17,24 @@ test('never ends', { timeout: 500 }, async (t) => {
   leave(await sandboxOf(t));
   await new Promise((resolve) => setTimeout(resolve, 2000));
 });
+test('has a subtest that fails', async (t) => {
+  const sandbox = await sandboxOf(t);
+  await t.test('fails within', () => {
+    leave(sandbox);
+    assert.equal(1, 2);
+  });
+});
+test('has subtests that overlap', async (t) => {
+  const one = (name, work) =>
+    t.test(name, async (t) => {
+      const sandbox = await sandboxOf(t);
+      leave(sandbox);
+      work();
+    });
+  await Promise.all([one('passes beside it', () => {}), one('fails beside it', () => assert.equal(1, 2))]);
+});
+test('has a hook that fails', async (t) => {
+  leave(await sandboxOf(t));
+  t.after(() => assert.equal(1, 2));
+});
 test('comes after', async (t) => begins(file, 'comes after', await sandboxOf(t)));
