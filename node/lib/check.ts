@@ -11,19 +11,31 @@ const MAX_TIMER_MS = 2 ** 31 - 1;
 
 function kind(value: unknown): string {
   if (value === null) return 'null';
+  if (value instanceof Promise) return 'a promise';
   return Array.isArray(value) ? 'an array' : value === undefined ? 'missing' : `a value of type ${typeof value}`;
 }
 
 /** Checks one value; `name` is what the caller calls it. */
 export type Check<T> = (name: string, value: unknown) => T;
 
-export const text: Check<string> = (name, value) => {
-  if (typeof value !== 'string') throw invalidArgument(name, `${name} is ${kind(value)}: pass a string`);
-  if (LONE_SURROGATE.test(value)) {
-    throw invalidArgument(name, `${name} holds half of a surrogate pair: pass well-formed text`);
-  }
-  return value;
+/** Text of any kind. */
+export const anyText: Check<string> = (name, value) => {
+  if (typeof value === 'string') return value;
+  throw invalidArgument(name, `${name} is ${kind(value)}: pass a string`);
 };
+
+/** Well-formed text. */
+export const text: Check<string> = (name, value) => {
+  const given = anyText(name, value);
+  if (isWellFormed(given)) return given;
+  throw invalidArgument(name, `${name} holds half of a surrogate pair: pass well-formed text`);
+};
+
+/** Whether UTF-8 can hold a text. */
+export const isWellFormed = (given: string): boolean => !LONE_SURROGATE.test(given);
+
+/** How long the id of a sandbox, turn or plan may be, in bytes of UTF-8 (G2). */
+export const MOST_ID_BYTES = 200;
 
 export const flag: Check<boolean> = (name, value) => {
   if (typeof value === 'boolean') return value;
@@ -53,8 +65,10 @@ export function oneOf<const T extends string>(...names: T[]): Check<T> {
 export function shortText(bytes: number): Check<string> {
   return (name, value) => {
     const given = text(name, value);
-    if (given === '' || Buffer.byteLength(given) > bytes) {
-      throw invalidArgument(name, `${name} has ${Buffer.byteLength(given)} bytes: it takes 1 to ${bytes}`);
+    // Not by Node's `Buffer`: adapters run elsewhere too.
+    const { length } = new TextEncoder().encode(given);
+    if (length === 0 || length > bytes) {
+      throw invalidArgument(name, `${name} has ${length} bytes: it takes 1 to ${bytes}`);
     }
     if (CONTROL.test(given)) throw invalidArgument(name, `${name} holds control characters: remove them`);
     return given;
@@ -81,11 +95,14 @@ export function callback<F extends (...args: never[]) => unknown>(): Check<F> {
 
 /** An abort signal, of this realm or another. */
 export const signal: Check<AbortSignal> = (name, value) => {
-  if (typeof value === 'object' && value !== null && 'aborted' in value && hears(value)) {
-    return value as AbortSignal;
-  }
+  if (isSignal(value)) return value;
   throw invalidArgument(name, `${name} is ${kind(value)}: pass an AbortSignal`);
 };
+
+/** Whether it is an abort signal, of this realm or another. */
+export function isSignal(value: unknown): value is AbortSignal {
+  return typeof value === 'object' && value !== null && 'aborted' in value && hears(value);
+}
 
 /** What cannot be unsubscribed from would break a call that is over. */
 function hears(value: object): boolean {

@@ -6,6 +6,7 @@ import {
   flag,
   listOf,
   logger,
+  MOST_ID_BYTES,
   oneOf,
   record,
   shortText,
@@ -23,7 +24,6 @@ const LIMITS = {
   keyBytes: 128,
   valueBytes: 4096,
   labelBytes: 200,
-  nameBytes: 200,
   patterns: 1000,
   paths: 10_000,
   ids: 100_000,
@@ -46,7 +46,7 @@ export const noCheckpointId = (name: string, what: string): TurnbackError =>
   );
 
 /** A plan's or sandbox's id. */
-export const nameId = shortText(LIMITS.nameBytes);
+export const nameId = shortText(MOST_ID_BYTES);
 export const label = shortText(LIMITS.labelBytes);
 
 const PHASES = ['pre_execute', 'post_execute', 'pre_apply', 'pre_batch', 'pre_rollback', 'manual'] as const;

@@ -3,9 +3,11 @@
  * the caller's tools.
  */
 import { invalidArgument } from '../errors.js';
-import { type Asked, guarded, isAsyncGenerator, saidBy, type Work } from './call.js';
+import { type Asked, guarded, isAsyncGenerator, signalIn, type Work } from './call.js';
 import { checkedOptions, type GuardedOptions } from './options.js';
 import { turnOfCall } from './run.js';
+import { saidBy, sandboxSaid, turnSaid } from './said.js';
+import { turnIn } from './turn-id.js';
 
 export type { GuardedOptions };
 
@@ -54,10 +56,10 @@ function wrapTool(tool: object, options: WrapToolsOptions): object {
   const work = execute.bind(tool) as Work;
   const ask = (_: unknown, args: unknown[]): Asked => ({
     guard: options.guard,
-    sandboxId: saidBy(options.sandboxId, args),
+    sandboxId: sandboxSaid(options.sandboxId, args),
     turnId: turnOf(args, options),
     command: options.command === undefined ? undefined : saidBy(options.command, args),
-    signal: signalOf(args[1]),
+    signal: signalIn(args[1], 'abortSignal'),
   });
   const copy = copyOf(tool);
   const call = guarded(isAsyncGenerator(work) ? work : settled(work), ask);
@@ -74,7 +76,7 @@ function copyOf(of: object): object {
 }
 
 function turnOf(args: unknown[], options: WrapToolsOptions): string {
-  const said = options.turnId === undefined ? undefined : saidBy(options.turnId, args);
+  const said = turnSaid(options.turnId, args);
   // Asked in any case: a run may be made out by a call whose turn somebody said.
   const found = turnOfCall(args[0], args[1]);
   return said ?? turnOfContext(args[1]) ?? found;
@@ -84,14 +86,10 @@ function turnOf(args: unknown[], options: WrapToolsOptions): string {
 function turnOfContext(options: unknown): string | undefined {
   const { context, experimental_context } = (options ?? {}) as Record<string, unknown>;
   for (const given of [context, experimental_context]) {
-    const turnId = typeof given === 'object' && given !== null && 'turnId' in given ? given.turnId : undefined;
-    if (typeof turnId === 'string' && turnId !== '') return turnId;
+    const turnId = typeof given === 'object' && given !== null && 'turnId' in given ? turnIn(given.turnId) : undefined;
+    if (turnId !== undefined) return turnId;
   }
   return undefined;
-}
-
-function signalOf(options: unknown): AbortSignal | undefined {
-  return ((options ?? {}) as { abortSignal?: AbortSignal }).abortSignal ?? undefined;
 }
 
 /**

@@ -1,5 +1,6 @@
 import { ask } from '../bash/permission.js';
 import type { CommandGuard } from '../bash/types.js';
+import { isSignal } from '../check.js';
 
 /** What a call is to be asked for: made anew for each. */
 export interface Asked {
@@ -73,10 +74,9 @@ export function freshTurn(): string {
   return `turn-${crypto.randomUUID()}`;
 }
 
-/** The value, or what the function says of this call. */
-export function saidBy<T, Args extends readonly unknown[]>(
-  given: T | ((...args: Args) => T),
-  args: readonly unknown[],
-): T {
-  return typeof given === 'function' ? (Reflect.apply(given, undefined, args) as T) : given;
+/** The signal in a host's own options; what is none there is the host's affair, or belongs to the tool. */
+export function signalIn(options: unknown, name: string): AbortSignal | undefined {
+  const given =
+    typeof options === 'object' && options !== null ? (options as Record<string, unknown>)[name] : undefined;
+  return isSignal(given) ? given : undefined;
 }

@@ -3,9 +3,11 @@
  * itself, whose hooks are commands, there is `turnback hook claude-code`.
  */
 import { isTurnbackError } from '../errors.js';
-import { freshTurn, saidBy } from './call.js';
-import { commandOf, type HookInput, onlyReads, textIn, turnIn } from './claude-call.js';
+import { freshTurn, signalIn } from './call.js';
+import { commandOf, type HookInput, onlyReads } from './claude-call.js';
 import { checkedOptions, type GuardedOptions } from './options.js';
+import { sandboxSaid, turnSaid } from './said.js';
+import { textIn, turnIn } from './turn-id.js';
 
 export type { HookInput } from './claude-call.js';
 
@@ -46,7 +48,7 @@ export interface GuardHooks {
  * gets the command of `Bash`.
  *
  * A hook never rejects, and says nothing: it fails open. Only with `onFailure: 'block'` a missing checkpoint denies the call, and so does an
- * option's function that throws. The SDK asks hooks before it asks for permission, so that a call which is then denied has its
+ * option's function that throws or gives no text. The SDK asks hooks before it asks for permission, so that a call which is then denied has its
  * checkpoint all the same.
  *
  * @throws TurnbackError `INVALID_ARGUMENT` for options that can never be right
@@ -59,10 +61,10 @@ export function guardHooks(options: GuardHooksOptions): GuardHooks {
     try {
       const command = commandOf(input);
       await guard.beforeBatch({
-        sandboxId: saidBy(sandboxId, [input]),
-        turnId: (turnId === undefined ? undefined : saidBy(turnId, [input])) ?? sessions.turnOf(input),
+        sandboxId: sandboxSaid(sandboxId, [input]),
+        turnId: turnSaid(turnId, [input]) ?? sessions.turnOf(input),
         ...(command === undefined ? {} : { command }),
-        signal: call?.signal,
+        signal: signalIn(call, 'signal'),
       });
       return {};
     } catch (error) {

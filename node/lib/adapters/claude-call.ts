@@ -1,5 +1,4 @@
 /** What Claude Code says of a tool call that is about to run: the same to a hook of the Agent SDK and to one that is a command. */
-import { node } from '../builtin.js';
 
 /** A hook's input. Structural: other fields are not used, and any of these may be missing in some version or event. */
 export interface HookInput {
@@ -40,21 +39,4 @@ export function commandOf({ tool_name: name, tool_input: input }: HookInput): st
   if (name !== 'Bash' || typeof input !== 'object' || input === null) return undefined;
   const { command } = input as { command?: unknown };
   return typeof command === 'string' ? command : undefined;
-}
-
-/** The longest id of a turn, in bytes of UTF-8 (G2). */
-const MOST_BYTES = 200;
-
-/** What stands for a turn, as an id of one: of what cannot be one, because it is too long, say, the SHA-256. */
-export function turnIn(value: unknown): string | undefined {
-  const text = textIn(value);
-  if (text === undefined) return undefined;
-  const bytes = node.buffer.Buffer.from(text);
-  if (bytes.length <= MOST_BYTES && bytes.toString() === text) return text;
-  return `sha256-${node.crypto.createHash('sha256').update(text, 'utf16le').digest('hex')}`;
-}
-
-/** A text that is not empty, or nothing. */
-export function textIn(value: unknown): string | undefined {
-  return typeof value === 'string' && value !== '' ? value : undefined;
 }

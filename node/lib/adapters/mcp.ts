@@ -4,7 +4,7 @@
  */
 import { listOf, record } from '../check.js';
 import { invalidArgument } from '../errors.js';
-import { guarded } from './call.js';
+import { guarded, signalIn } from './call.js';
 import { askedOf, checkedOptions, type GuardedOptions } from './options.js';
 
 /** What a tool says of itself. Hints: whoever wrote the server can write anything here. */
@@ -35,8 +35,9 @@ export function guardTool<Args extends unknown[], Result>(
     throw invalidArgument('handler', "handler is no function: pass the tool's handler");
   const checked = checkedOptions(options, { annotations: record });
   const harmless = isHarmless(checked.annotations);
-  // The arguments come first, if the tool takes any, and what belongs to the request last.
-  const ask = (_: unknown, args: unknown[]) => (harmless ? undefined : askedOf(checked, args, signalOf(args.at(-1))));
+  // The arguments come first, if the tool takes any, and what belongs to the request last: unless somebody calls the handler without it.
+  const ask = (_: unknown, args: unknown[]) =>
+    harmless ? undefined : askedOf(checked, args, signalIn(args.at(-1), 'signal'));
   return guarded(handler as never, ask) as (...args: Args) => Promise<Awaited<Result>>;
 }
 
@@ -74,7 +75,7 @@ export function guardCallTool<Caller extends ToolCaller>(
   );
   const ask = (_: unknown, args: unknown[]) => {
     const [params, , request] = args as [{ name?: unknown } | undefined, unknown, unknown];
-    return harmless.has(params?.name as string) ? undefined : askedOf(checked, args, signalOf(request));
+    return harmless.has(params?.name as string) ? undefined : askedOf(checked, args, signalIn(request, 'signal'));
   };
   return guarded(client.callTool.bind(client) as never, ask) as Caller['callTool'];
 }
@@ -86,8 +87,4 @@ const MOST_TOOLS = 100_000;
 function isHarmless(hints: ToolHints | undefined): boolean {
   if (hints?.readOnlyHint === true) return hints.destructiveHint !== true;
   return hints?.destructiveHint === false;
-}
-
-function signalOf(request: unknown): AbortSignal | undefined {
-  return ((request ?? {}) as { signal?: AbortSignal }).signal;
 }

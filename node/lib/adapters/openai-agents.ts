@@ -1,7 +1,9 @@
 /** The guard in the tools of the OpenAI Agents SDK (`@openai/agents`). Nothing of the SDK is imported. */
 import { invalidArgument } from '../errors.js';
-import { freshTurn, guarded, saidBy } from './call.js';
+import { freshTurn, guarded, signalIn } from './call.js';
 import { askedOf, checkedOptions, type GuardedOptions } from './options.js';
+import { turnSaid } from './said.js';
+import { turnIn } from './turn-id.js';
 
 /**
  * A tool's `execute`, for `tool({ …, execute })`, with the guard asked directly before it: after its arguments were parsed and the
@@ -22,9 +24,8 @@ export function guardExecute<Args extends unknown[], Result>(
     throw invalidArgument('execute', "execute is no function: pass what is the tool's execute");
   }
   const { turnId, ...checked } = checkedOptions(options);
-  const turn = (...args: unknown[]) =>
-    (turnId === undefined ? undefined : saidBy(turnId, args)) ?? turnOfContext(args[1]);
-  const ask = (_: unknown, args: unknown[]) => askedOf({ ...checked, turnId: turn }, args, signalOf(args[2]));
+  const turn = (...args: unknown[]) => turnSaid(turnId, args) ?? turnOfContext(args[1]);
+  const ask = (_: unknown, args: unknown[]) => askedOf({ ...checked, turnId: turn }, args, signalIn(args[2], 'signal'));
   return guarded(execute as never, ask) as (...args: Args) => Promise<Awaited<Result>>;
 }
 
@@ -34,13 +35,10 @@ const turns = new WeakMap<object, string>();
 function turnOfContext(run: unknown): string | undefined {
   if (typeof run !== 'object' || run === null) return undefined;
   const { context } = run as { context?: unknown };
-  const said = typeof context === 'object' && context !== null && 'turnId' in context ? context.turnId : undefined;
-  if (typeof said === 'string' && said !== '') return said;
+  const said =
+    typeof context === 'object' && context !== null && 'turnId' in context ? turnIn(context.turnId) : undefined;
+  if (said !== undefined) return said;
   const turn = turns.get(run) ?? freshTurn();
   turns.set(run, turn);
   return turn;
-}
-
-function signalOf(details: unknown): AbortSignal | undefined {
-  return ((details ?? {}) as { signal?: AbortSignal }).signal;
 }

@@ -2,8 +2,9 @@
 
 import { callback } from '../check.js';
 import { invalidArgument } from '../errors.js';
-import { guarded, saidBy } from './call.js';
+import { guarded } from './call.js';
 import { askedOf, checkedOptions, type GuardedOptions } from './options.js';
+import { signalSaid } from './said.js';
 
 /** What {@link guardFunction} takes. */
 export interface GuardFunctionOptions<Args extends readonly unknown[]> extends GuardedOptions<Args> {
@@ -31,7 +32,6 @@ export function guardFunction<Args extends unknown[], Result>(
 ): Guarded<Args, Result> {
   if (typeof work !== 'function') throw invalidArgument('work', 'work is no function: pass what runs a tool');
   const checked = checkedOptions(options, { signal: callback() });
-  const ask = (_: unknown, args: unknown[]) =>
-    askedOf(checked, args, checked.signal === undefined ? undefined : saidBy(checked.signal, args));
+  const ask = (_: unknown, args: unknown[]) => askedOf(checked, args, signalSaid(checked.signal, args));
   return guarded(work as never, ask) as Guarded<Args, Result>;
 }

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { resolve } from 'node:path';
-import { commandOf, type HookInput, onlyReads, textIn, turnIn } from '../../../adapters/claude-call.js';
+import { commandOf, type HookInput, onlyReads } from '../../../adapters/claude-call.js';
+import { textIn, turnIn } from '../../../adapters/turn-id.js';
 import { canonical } from '../../../bash/workplace.js';
 import { deadline } from '../../../check.js';
 import { isTurnbackError } from '../../../errors.js';
