@@ -3,18 +3,23 @@
 import { existsSync, mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { CopyOnWriteSandbox } from 'turnback';
-import { type Ended, type SandboxFixtures, type SandboxTestOptions, sandboxFixtures } from 'turnback/testing/vitest';
+import {
+  type Outcome,
+  type SandboxFixtures,
+  type SandboxTest,
+  type SandboxTestOptions,
+  sandboxFixtures,
+} from 'turnback/testing/vitest';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { node, picture, rejection, temporary, write } from '../node/support.js';
 
 type Pool = SandboxFixtures['sandboxPool'];
-type Outcome = ReturnType<Ended['outcome']>;
 
 const said: string[] = [];
 const say = (line: string) => void said.push(line);
-const ended = (outcome: () => Outcome) => ({ test: 'a test', outcome, say });
-const well = ended(() => 'passed');
-const badly = ended(() => 'failed');
+const a = (name: string, outcome: () => Outcome): SandboxTest => ({ name, outcome, say });
+const passes = (name: string) => a(name, () => 'passed');
+const fails = (name: string) => a(name, () => 'failed');
 
 /** A pool as Vitest has it for a file, closed with the test. */
 async function poolOf(options: SandboxTestOptions): Promise<Pool> {
@@ -46,80 +51,74 @@ describe('a sandbox for each test', () => {
   it('is the same one, exactly rolled back, while tests run one after the other', async () => {
     const resource = fixture();
     const pool = await poolOf({ resource });
-    const first = await pool.take('first');
+    const first = await pool.take(passes('first'));
     expect(picture(first.path)).toEqual(picture(resource));
     upset(first);
-    await pool.giveBack(first, well);
-    const second = await pool.take('second');
+    await pool.giveBack(first);
+    const second = await pool.take(passes('second'));
     expect(second).toBe(first);
     expect(picture(second.path)).toEqual(picture(resource));
   });
 
   it('is one for each of those that run at the same time', async () => {
     const pool = await poolOf({ resource: fixture() });
-    const all = await Promise.all(['a', 'b', 'c'].map((test) => pool.take(test)));
+    const all = await Promise.all(['a', 'b', 'c'].map((test) => pool.take(passes(test))));
     expect(new Set(all.map(({ path }) => path)).size).toBe(3);
-    for (const sandbox of all) await pool.giveBack(sandbox, well);
-    expect(all).toContain(await pool.take('d'));
+    for (const sandbox of all) await pool.giveBack(sandbox);
+    expect(all).toContain(await pool.take(passes('d')));
   });
 
   it('is a new one after a test that failed, whose code may still run', async () => {
     const pool = await poolOf({ resource: fixture() });
-    const first = await pool.take('fails');
-    await pool.giveBack(first, badly);
-    expect(await pool.take('next')).not.toBe(first);
+    const first = await pool.take(fails('fails'));
+    await pool.giveBack(first);
+    expect(await pool.take(passes('next'))).not.toBe(first);
   });
 
   it('is a new one while the test before can still fail, whose tree is left as it is', async () => {
     let outcome: Outcome = 'open';
     const pool = await poolOf({ resource: fixture() });
-    const first = await pool.take('has subtests');
+    const first = await pool.take(a('has subtests', () => outcome));
     upset(first);
     const left = picture(first.path);
-    await pool.giveBack(
-      first,
-      ended(() => outcome),
-    );
-    expect(await pool.take('a subtest')).not.toBe(first);
+    await pool.giveBack(first);
+    expect(await pool.take(passes('a subtest'))).not.toBe(first);
     expect(picture(first.path)).toEqual(left);
     outcome = 'passed';
-    expect(await pool.take('next')).toBe(first);
+    expect(await pool.take(passes('next'))).toBe(first);
   });
 
   it('is a new one after a test that failed as it was meant to', async () => {
     const pool = await poolOf({ resource: fixture(), keepOnFailure: temporary() });
     said.length = 0;
-    const first = await pool.take('fails as it should');
-    await pool.giveBack(
-      first,
-      ended(() => 'failedAsMeant'),
-    );
-    const next = await pool.take('next');
+    const first = await pool.take(a('fails as it should', () => 'failedAsMeant'));
+    await pool.giveBack(first);
+    const next = await pool.take(passes('next'));
     expect(next).not.toBe(first);
-    await pool.giveBack(next, well);
+    await pool.giveBack(next);
     expect(said).toEqual([]);
   });
 
   it('is a new one after a test that left something beside its root', async () => {
     const pool = await poolOf({ resource: fixture() });
-    const first = await pool.take('writes outside');
+    const first = await pool.take(passes('writes outside'));
     writeFileSync(join(first.path, '..', 'beside'), 'x');
-    await pool.giveBack(first, well);
-    const second = await pool.take('next');
+    await pool.giveBack(first);
+    const second = await pool.take(passes('next'));
     expect(existsSync(join(second.path, '..', 'beside'))).toBe(false);
   });
 
   it('is a new one where the root was replaced, and that is said', async () => {
     const pool = await poolOf({ resource: fixture() });
-    const first = await pool.take('replaces it');
+    const first = await pool.take(passes('replaces it'));
     rmSync(first.path, { recursive: true });
     writeFileSync(first.path, 'a file');
     said.length = 0;
-    await pool.giveBack(first, well);
-    expect(await pool.take('next')).not.toBe(first);
+    await pool.giveBack(first);
+    expect(await pool.take(passes('next'))).not.toBe(first);
     expect(said).toEqual([
       expect.stringMatching(
-        /^turnback: the sandbox of the test "a test" cannot be rolled back, the next test gets a new one: TurnbackError: /,
+        /^turnback: the sandbox of the test "replaces it" cannot be rolled back, the next test gets a new one: TurnbackError: /,
       ),
     ]);
   });
@@ -127,16 +126,16 @@ describe('a sandbox for each test', () => {
   it('is refused when the fixture directory is not as it was for the first test', async () => {
     const resource = fixture();
     const pool = await poolOf({ resource });
-    await pool.take('writes to the fixture');
+    await pool.take(passes('writes to the fixture'));
     writeFileSync(join(resource, 'a.txt'), 'by mistake\n');
-    expect(await rejection(pool.take('begins meanwhile'))).toMatchObject({
+    expect(await rejection(pool.take(passes('begins meanwhile')))).toMatchObject({
       code: 'CONFLICT',
       message: `the fixture directory ${resource} was changed while its tests ran (a.txt): let tests write to their sandbox only`,
     });
   });
 
   it('has the mechanism that was asked for', async () => {
-    const { mechanism } = await (await poolOf({ resource: fixture(), mechanism: 'copy' })).take('a test');
+    const { mechanism } = await (await poolOf({ resource: fixture(), mechanism: 'copy' })).take(passes('a test'));
     expect(mechanism).toBe('copy');
   });
 });
@@ -147,9 +146,9 @@ describe('a fixture directory that cannot be used', () => {
     const pool = await poolOf({ resource: join(home, 'gone') });
     const where = `(a relative one starts where the runner was started, in ${process.cwd()})`;
     const message = `the fixture directory ${home}/gone does not exist: make it, or pass another \`resource\` ${where}`;
-    expect(await rejection(pool.take('a test'))).toMatchObject({ code: 'NOT_FOUND', message });
+    expect(await rejection(pool.take(passes('a test')))).toMatchObject({ code: 'NOT_FOUND', message });
     writeFileSync(join(home, 'file'), '');
-    expect(await rejection((await poolOf({ resource: join(home, 'file') })).take('a test'))).toMatchObject({
+    expect(await rejection((await poolOf({ resource: join(home, 'file') })).take(passes('a test')))).toMatchObject({
       code: 'NOT_A_DIRECTORY',
       message: expect.stringContaining(`the fixture directory ${home}/file is no directory: `),
     });
@@ -179,11 +178,11 @@ describe('what a failed test left', () => {
   it('is kept in the directory that was named', async () => {
     const kept = join(temporary(), 'deep', 'kept');
     const pool = await poolOf({ resource: fixture(), keepOnFailure: kept });
-    const sandbox = await pool.take('it/../breaks: "1" ä');
+    const sandbox = await pool.take(fails('it/../breaks: "1" ä'));
     upset(sandbox);
     const left = picture(sandbox.path);
     said.length = 0;
-    await pool.giveBack(sandbox, { ...badly, test: 'it/../breaks: "1" ä' });
+    await pool.giveBack(sandbox);
     const [directory = ''] = readdirSync(kept);
     expect(directory).toMatch(/^turnback-kept-it-breaks-1-ä-\w{6}$/);
     const { '.': _left, ...files } = left;
@@ -197,17 +196,14 @@ describe('what a failed test left', () => {
     const kept = temporary();
     let outcome: Outcome = 'open';
     const pool = await poolOf({ resource: fixture(), keepOnFailure: kept });
-    const sandbox = await pool.take('a test');
+    const sandbox = await pool.take(a('a test', () => outcome));
     upset(sandbox);
-    await pool.giveBack(
-      sandbox,
-      ended(() => outcome),
-    );
+    await pool.giveBack(sandbox);
     expect(readdirSync(kept)).toEqual([]);
     outcome = 'failed';
-    const next = await pool.take('next');
+    const next = await pool.take(passes('next'));
     expect(next).not.toBe(sandbox);
-    await pool.giveBack(next, well);
+    await pool.giveBack(next);
     expect(readdirSync(kept)).toEqual([expect.stringMatching(/^turnback-kept-a-test-/)]);
   });
 
@@ -215,11 +211,8 @@ describe('what a failed test left', () => {
     const kept = temporary();
     const [open] = sandboxFixtures({ resource: fixture(), keepOnFailure: kept }).sandboxPool;
     await open({}, async (pool) => {
-      const sandbox = await pool.take('a test');
-      await pool.giveBack(
-        sandbox,
-        ended(() => 'open'),
-      );
+      const sandbox = await pool.take(a('a test', () => 'open'));
+      await pool.giveBack(sandbox);
     });
     expect(readdirSync(kept)).toEqual([expect.stringMatching(/^turnback-kept-a-test-/)]);
   });
@@ -229,7 +222,7 @@ describe('what a failed test left', () => {
     const spy = vi.spyOn(console, 'error').mockImplementation(say);
     onTestFinished(() => spy.mockRestore());
     const [open] = sandboxFixtures({ resource: fixture(), keepOnFailure: kept }).sandboxPool;
-    await open({}, async (pool) => upset(await pool.take('hangs')));
+    await open({}, async (pool) => upset(await pool.take(a('hangs', () => 'open'))));
     expect(readdirSync(kept)).toEqual([expect.stringMatching(/^turnback-kept-hangs-/)]);
   });
 
@@ -238,9 +231,9 @@ describe('what a failed test left', () => {
     writeFileSync(join(home, 'file'), '');
     const pool = await poolOf({ resource: fixture(), keepOnFailure: join(home, 'file') });
     said.length = 0;
-    await pool.giveBack(await pool.take('fails'), badly);
+    await pool.giveBack(await pool.take(fails('fails')));
     expect(said).toEqual([
-      expect.stringMatching(/^turnback: what the failed test "a test" left cannot be kept: .*EEXIST/),
+      expect.stringMatching(/^turnback: what the failed test "fails" left cannot be kept: .*EEXIST/),
     ]);
   });
 });
@@ -268,7 +261,7 @@ it('what a killed run left goes with the next one (C11, S9)', async () => {
   const resource = fixture();
   const script = (end: string) => `import { sandboxFixtures } from 'turnback/testing/vitest';
     const [open] = sandboxFixtures({ resource: ${JSON.stringify(resource)} }).sandboxPool;
-    await open({}, async (pool) => { console.log((await pool.take('a test')).path); ${end} });`;
+    await open({}, async (pool) => { console.log((await pool.take({ name: 'a test', outcome: () => 'open' })).path); ${end} });`;
   const killed = node(script(`process.kill(process.pid, 'SIGKILL'); await new Promise(() => {});`), {
     env: { TMPDIR },
   });

@@ -62,17 +62,17 @@ export function sandboxPerTest(options: SandboxTestOptions, hooks?: JestHooks): 
       const running = runningTest(state);
       const attempt = running?.invocations ?? 0;
       const name = running === undefined ? (state?.currentTestName ?? 'unnamed') : nameOf(running);
-      const sandbox = await pool.take(name);
       let threw = true;
       const outcome = (): Outcome => {
         if (running !== undefined) return outcomeOf(running, attempt, threw);
         return threw ? 'failed' : 'passed';
       };
+      const sandbox = await pool.take({ name, outcome, say });
       try {
         await test(sandbox, ...args);
         threw = false;
       } finally {
-        await pool.giveBack(sandbox, { test: name, outcome, say });
+        await pool.giveBack(sandbox);
       }
     };
   };

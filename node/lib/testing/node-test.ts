@@ -59,10 +59,10 @@ export function sandboxPerTest(options: SandboxTestOptions): (t: NodeTestContext
         't is no test context: pass what node:test gave the test, as in `test(name, async (t) => …)`',
       );
     }
-    const sandbox = await pool.take(t.name);
     // What is said of a test that is over reaches no report.
     const say = (line: string) => (t.signal.aborted ? print(line) : t.diagnostic(line));
-    t.after(() => pool.giveBack(sandbox, { test: t.name, outcome: () => outcomeOf(t), say }));
+    const sandbox = await pool.take({ name: t.name, outcome: () => outcomeOf(t), say });
+    t.after(() => pool.giveBack(sandbox));
     return sandbox;
   };
 }

@@ -12,9 +12,9 @@
  */
 import type { CopyOnWriteSandbox } from '../index.js';
 import { type SandboxTestOptions, testOptions } from './options.js';
-import { type Ended, type Outcome, SandboxPool } from './pool.js';
+import { type Outcome, SandboxPool, type SandboxTest } from './pool.js';
 
-export type { Ended, Outcome, SandboxPool, SandboxTestOptions };
+export type { Outcome, SandboxPool, SandboxTest, SandboxTestOptions };
 
 /** What a test gets. */
 export interface SandboxFixtures {
@@ -69,9 +69,9 @@ export function sandboxFixtures(options: SandboxTestOptions): PlaywrightFixtures
       { scope: 'worker' },
     ],
     sandbox: async ({ sandboxPool }, use, info) => {
-      const sandbox = await sandboxPool.take(info.title);
+      const sandbox = await sandboxPool.take({ name: info.title, outcome: () => outcomeOf(info), say });
       await use(sandbox);
-      await sandboxPool.giveBack(sandbox, { test: info.title, outcome: () => outcomeOf(info), say });
+      await sandboxPool.giveBack(sandbox);
     },
   };
 }

@@ -23,7 +23,7 @@ import {
 import { keepTree } from './keep.js';
 import type { Checked } from './options.js';
 
-/** What a runner's records say of a test that has come to its fixture's end. */
+/** What a runner's records say of a test. */
 export type Outcome =
   /** Not yet: a hook or a subtest can still fail it. */
   | 'open'
@@ -34,19 +34,20 @@ export type Outcome =
   /** Counted as passed because it did not, as `test.fails` asks for: its code may still be running. */
   | 'failedAsMeant';
 
-/** A test that has come to its fixture's end, and where its runner prints. */
-export interface Ended {
+/** A test that has a sandbox, and where its runner prints. */
+export interface SandboxTest {
   /** What the runner calls the test. */
-  readonly test: string;
+  readonly name: string;
   /** How it ended, as far as that is known now; asked more than once. */
   readonly outcome: () => Outcome;
   /** Prints a line in the runner's output. */
   readonly say: (line: string) => void;
 }
 
-/** A sandbox that its test has given back. */
-interface Returned extends Ended {
+/** A sandbox, and the test that has it or had it. */
+interface Lent {
   readonly sandbox: CopyOnWriteSandbox;
+  readonly test: SandboxTest;
 }
 
 /** The store of a file's sandboxes: a temporary one, which goes with its process even if that is killed (C11, S9). */
@@ -65,11 +66,11 @@ export class SandboxPool {
   #opened: Promise<Opened> | undefined;
   #made = 0;
   /** Those of tests that may still turn out to have failed. */
-  readonly #returned = new Set<Returned>();
+  readonly #returned = new Set<Lent>();
   /** Those of tests that passed, as these left them. */
-  readonly #passed: Returned[] = [];
-  /** Those that tests have, with the names of the tests. */
-  readonly #lent = new Map<CopyOnWriteSandbox, string>();
+  readonly #passed: Lent[] = [];
+  /** Those that tests have. */
+  readonly #lent = new Map<CopyOnWriteSandbox, SandboxTest>();
 
   constructor(options: Checked) {
     this.#options = options;
@@ -81,7 +82,7 @@ export class SandboxPool {
    * @throws TurnbackError `NOT_FOUND` or `NOT_A_DIRECTORY` without a fixture directory, `CONFLICT` when it changed while tests ran, and what
    *   `createSandbox` throws
    */
-  async take(test: string): Promise<CopyOnWriteSandbox> {
+  async take(test: SandboxTest): Promise<CopyOnWriteSandbox> {
     await this.#judge();
     const sandbox = (await this.#rolledBack()) ?? (await this.#make());
     this.#lent.set(sandbox, test);
@@ -89,15 +90,22 @@ export class SandboxPool {
   }
 
   /** Takes it back: for another test when it is certain that this one passed. */
-  async giveBack(sandbox: CopyOnWriteSandbox, ended: Ended): Promise<void> {
+  async giveBack(sandbox: CopyOnWriteSandbox): Promise<void> {
+    const test = this.#lent.get(sandbox);
+    // The file has ended without this test.
+    if (test === undefined) return;
     this.#lent.delete(sandbox);
     // Not later where it is certain: code that still runs may write on, and the line stands beside the test.
-    if (ended.outcome() === 'failed') await this.#keep(sandbox, ended);
-    else this.#returned.add({ sandbox, ...ended });
+    if (test.outcome() === 'failed') await this.#keep({ sandbox, test });
+    else this.#returned.add({ sandbox, test });
   }
 
   /** A pool for as long as `use` has something to do with it; closed then, whatever happened. */
-  static async lend(options: Checked, use: (pool: SandboxPool) => Promise<void>, say: Ended['say']): Promise<void> {
+  static async lend(
+    options: Checked,
+    use: (pool: SandboxPool) => Promise<void>,
+    say: SandboxTest['say'],
+  ): Promise<void> {
     const pool = new SandboxPool(options);
     try {
       await use(pool);
@@ -106,15 +114,15 @@ export class SandboxPool {
     }
   }
 
-  /** Removes the store and all sandboxes. Those that tests still have, and those of which nothing is known yet, are of tests that never ended. */
-  async close(say: Ended['say']): Promise<void> {
+  /** Removes the store and all sandboxes. Of tests that are still open now it will never be known that they passed. */
+  async close(say: SandboxTest['say']): Promise<void> {
     const opened = await this.#opened?.catch(() => undefined);
     if (opened === undefined) return;
-    await this.#judge();
-    for (const returned of this.#returned) await this.#keep(returned.sandbox, returned);
-    for (const [sandbox, test] of this.#lent) await this.#keep(sandbox, { test, say });
-    this.#returned.clear();
+    for (const [sandbox, test] of this.#lent) this.#returned.add({ sandbox, test: { ...test, say } });
     this.#lent.clear();
+    await this.#judge();
+    for (const open of this.#returned) await this.#keep(open);
+    this.#returned.clear();
     this.#passed.length = 0;
     this.#opened = undefined;
     await opened.manager.close();
@@ -122,15 +130,15 @@ export class SandboxPool {
 
   /** Asks again how tests ended. All are asked before anything is waited for: a runner may begin to count a test anew with its next attempt. */
   async #judge(): Promise<void> {
-    const failed: Returned[] = [];
+    const failed: Lent[] = [];
     for (const returned of this.#returned) {
-      const outcome = returned.outcome();
+      const outcome = returned.test.outcome();
       if (outcome === 'open') continue;
       this.#returned.delete(returned);
       if (outcome === 'passed') this.#passed.push(returned);
       if (outcome === 'failed') failed.push(returned);
     }
-    for (const returned of failed) await this.#keep(returned.sandbox, returned);
+    for (const returned of failed) await this.#keep(returned);
   }
 
   /** One that has been used before, as it was then. */
@@ -192,24 +200,26 @@ export class SandboxPool {
     );
   }
 
-  async #restored({ sandbox, test, say }: Returned): Promise<boolean> {
+  async #restored({ sandbox, test }: Lent): Promise<boolean> {
     try {
       const { restored, kept, notRestorable } = await sandbox.rollback();
       return restored && kept.length === 0 && notRestorable.length === 0 && isAlone(sandbox);
     } catch (error) {
-      say(`turnback: the sandbox of the test "${test}" cannot be rolled back, the next test gets a new one: ${error}`);
+      test.say(
+        `turnback: the sandbox of the test "${test.name}" cannot be rolled back, the next test gets a new one: ${error}`,
+      );
       return false;
     }
   }
 
-  async #keep(sandbox: CopyOnWriteSandbox, { test, say }: Pick<Ended, 'test' | 'say'>): Promise<void> {
+  async #keep({ sandbox, test: { name, say } }: Lent): Promise<void> {
     const { keepIn } = this.#options;
     if (keepIn === undefined || this.#opened === undefined) return;
     try {
       const { manager } = await this.#opened;
-      say(`turnback: what the failed test "${test}" left is kept in ${await keepTree(manager, sandbox, keepIn, test)}`);
+      say(`turnback: what the failed test "${name}" left is kept in ${await keepTree(manager, sandbox, keepIn, name)}`);
     } catch (error) {
-      say(`turnback: what the failed test "${test}" left cannot be kept: ${error}`);
+      say(`turnback: what the failed test "${name}" left cannot be kept: ${error}`);
     }
   }
 }

@@ -12,9 +12,9 @@
 import { invalidArgument } from '../errors.js';
 import type { CopyOnWriteSandbox } from '../index.js';
 import { type SandboxTestOptions, testOptions } from './options.js';
-import { type Ended, type Outcome, SandboxPool } from './pool.js';
+import { type Outcome, SandboxPool, type SandboxTest } from './pool.js';
 
-export type { Ended, Outcome, SandboxPool, SandboxTestOptions };
+export type { Outcome, SandboxPool, SandboxTest, SandboxTestOptions };
 
 /** What a test gets. */
 export interface SandboxFixtures {
@@ -103,10 +103,9 @@ export function sandboxFixtures(options: SandboxTestOptions): VitestFixtures {
     ],
     sandbox: async ({ sandboxPool, task }, use) => {
       if (!(sandboxPool instanceof SandboxPool)) throw tooOld();
-      const sandbox = await sandboxPool.take(task.name);
-      const outcome = outcomeOf(task);
+      const sandbox = await sandboxPool.take({ name: task.name, outcome: outcomeOf(task), say });
       await use(sandbox);
-      await sandboxPool.giveBack(sandbox, { test: task.name, outcome, say });
+      await sandboxPool.giveBack(sandbox);
     },
   };
 }

@@ -30,6 +30,14 @@ test.failing(
     expect(1).toBe(2);
   }),
 );
+test.failing(
+  'never ends as it should',
+  withSandbox(async (sandbox) => {
+    leave(sandbox);
+    await new Promise(() => {});
+  }),
+  300,
+);
 test.failing('passes and should not', withSandbox(leave));
 test(
   'makes too few assertions',
