@@ -1,5 +1,6 @@
 // X5, W9: importing costs nothing and cannot fail; a native half that is missing or wrong gives one clear sentence.
-import { cpSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
+import { execFileSync } from 'node:child_process';
+import { cpSync, existsSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
 import { describe, expect, it } from 'vitest';
@@ -105,6 +106,38 @@ describe('X5: without a native half', () => {
       message: expect.stringMatching(/has version .* where 99\.0\.0 is needed/),
     });
   });
+
+  /** What is said of a binary that `place` puts where it belongs: beside the code, or in the package for this platform. */
+  function saidOf(place: (file: string) => void, more = ''): string[] {
+    return ['turnback', `turnback-linux-${process.arch}-gnu`].map((name) => {
+      const home = installed();
+      const folder = join(home, 'node_modules', name);
+      mkdirSync(folder, { recursive: true });
+      const manifest = join(folder, 'package.json');
+      if (!existsSync(manifest)) writeFileSync(manifest, JSON.stringify({ name, main: 'turnback.node' }));
+      place(join(folder, 'turnback.node'));
+      const answer = JSON.parse(node(`${more}${OPEN}`, { cwd: home }).stdout);
+      expect(answer).toMatchObject({ ours: true, code: 'NATIVE_BINARY_MISSING' });
+      expect(answer.message).toMatch(/^turnback's native binary [^\n]*: install the package again on this machine/);
+      return answer.message.replace(/^.*because (.*): install the package again.*$/, '$1');
+    });
+  }
+
+  it('what is in its place is named: a directory, a pipe, or nothing in a package that is installed', () => {
+    expect(saidOf((file) => mkdirSync(file))).toEqual(['it is a directory', 'it is a directory']);
+    expect(saidOf((file) => execFileSync('mkfifo', [file]))).toEqual(['it is no file', 'it is no file']);
+    expect(saidOf(() => {})).toEqual([expect.stringMatching(/ is missing /), 'it is not there']);
+  });
+
+  it.each(['{}', 'null', 'undefined', '() => {}', "{ version: '0.1.0' }", '{ version: () => 7 }'])(
+    'so is the addon of another package, whatever it exports: %s',
+    (exported) => {
+      const other = `import { createRequire } from 'node:module';
+        createRequire(import.meta.url).extensions['.node'] = (module) => { module.exports = ${exported}; };`;
+      const copy = (file: string) => cpSync(join(PACKAGE, 'turnback.node'), file);
+      expect(saidOf(copy, other)).toEqual(Array(2).fill("it is not turnback's addon, but that of something else"));
+    },
+  );
 
   it('another platform is named', () => {
     const other = `Object.defineProperty(process, 'platform', { value: 'darwin' });`;

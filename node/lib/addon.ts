@@ -59,10 +59,10 @@ function load(): { addon: Addon } | { error: TurnbackError } {
   return attempts.find((attempt) => 'addon' in attempt) ?? attempts[0] ?? missing;
 }
 
-/** The file that a package stands for, if it is installed. */
+/** The file that a package stands for, if it is installed: also one that is not there, or is no file, so that this is what is said. */
 function resolved(require: NodeJS.Require, name: string): string[] {
   try {
-    return [require.resolve(name)];
+    return [require.resolve(`${name}/package.json`).replace(/package\.json$/, 'turnback.node')];
   } catch {
     return [];
   }
@@ -79,11 +79,19 @@ function loadFile(require: NodeJS.Require, file: string): { addon: Addon } | { e
     const problem = elfProblem(file, process.arch);
     if (problem !== undefined) return cannot(problem);
     const addon: Addon = require(file);
-    const [built, wanted] = [addon.version(), packageVersion()];
+    const [built, wanted] = [versionOf(addon), packageVersion()];
+    if (built === undefined) return cannot("it is not turnback's addon, but that of something else");
     return built === wanted ? { addon } : cannot(`it has version ${built} where ${wanted} is needed`);
   } catch (cause) {
     return cannot(firstLine(cause), cause);
   }
+}
+
+/** What an addon says of itself; one of another package may be anything. */
+function versionOf(addon: unknown): string | undefined {
+  const { version } = Object(addon) as { version?: unknown };
+  const built: unknown = typeof version === 'function' ? version() : undefined;
+  return typeof built === 'string' ? built : undefined;
 }
 
 const firstLine = (error: unknown) => (error instanceof Error ? error.message : String(error)).split('\n')[0] ?? '';

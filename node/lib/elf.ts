@@ -17,6 +17,10 @@ const MACHINES = new Map([
 /** What keeps a file from being loaded on this machine, as the end of a sentence; `undefined` when nothing does that can be seen. */
 export function elfProblem(file: string, arch: string): string | undefined {
   const { fs } = node;
+  const found = fs.statSync(file, { throwIfNoEntry: false });
+  if (found === undefined) return 'it is not there';
+  // Opening a pipe would wait for somebody who writes.
+  if (!found.isFile()) return found.isDirectory() ? 'it is a directory' : 'it is no file';
   const descriptor = fs.openSync(file, 'r');
   try {
     const header = Buffer.alloc(HEADER);
@@ -27,7 +31,7 @@ export function elfProblem(file: string, arch: string): string | undefined {
     if (header.readUInt16LE(4) !== CLASS_64_LITTLE_ENDIAN || made !== arch) return `it is made for ${made}`;
     // The table of sections stands last.
     const end = Number(header.readBigUInt64LE(40)) + header.readUInt16LE(58) * header.readUInt16LE(60);
-    const { size } = fs.fstatSync(descriptor);
+    const { size } = found;
     return size < end ? `it is cut short, at ${size} of ${end} bytes` : undefined;
   } finally {
     fs.closeSync(descriptor);
