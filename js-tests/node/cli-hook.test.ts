@@ -88,12 +88,18 @@ describe('one checkpoint a prompt', () => {
 
 describe('what needs none', () => {
   it('tools that change no file, and other events', async () => {
-    const { workspace, hook, checkpoints, notes } = prepared();
+    const { workspace, hook, told, checkpoints, notes } = prepared();
     for (const tool_name of ['Read', 'Grep', 'Glob', 'WebSearch', 'TodoWrite']) {
       expect(await hook(call(workspace, { tool_name, tool_input: {} }))).toEqual(SILENT);
     }
     const { tool_name: _, tool_input: __, tool_use_id: ___, ...common } = call(workspace);
     expect(await hook({ ...common, hook_event_name: 'UserPromptSubmit', prompt: 'Clean up' })).toEqual(SILENT);
+    for (const hook_event_name of ['PostToolUse', 'UserPromptSubmit', 'Stop']) {
+      const other = await told(call(workspace, { hook_event_name }));
+      expect(other).toEqual({ outcome: 'skipped', protected: false, reason: 'no_tool_call' });
+    }
+    const reading = await told(call(workspace, { tool_name: 'Read', tool_input: {} }));
+    expect(reading).toEqual({ outcome: 'skipped', protected: false, reason: 'read_only' });
     expect(checkpoints()).toEqual([]);
     expect(existsSync(notes)).toBe(false);
   });

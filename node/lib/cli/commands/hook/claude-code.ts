@@ -47,8 +47,9 @@ export const claudeCode: Command = {
     let answer: Answer & { turnId?: string };
     try {
       const input = parsed(await standardInput(signal));
-      if (!mayChange(input, has('unless-read-only'))) {
-        answer = { outcome: 'skipped', protected: false, reason: 'read_only' };
+      const needless = whyNone(input, has('unless-read-only'));
+      if (needless !== undefined) {
+        answer = { outcome: 'skipped', protected: false, reason: needless };
       } else {
         const { CLAUDE_PROJECT_DIR: project } = process.env;
         const directory = await canonical(Buffer.from(resolve(args[0] ?? textIn(project) ?? textIn(input.cwd) ?? '.')));
@@ -95,11 +96,12 @@ function parsed(text: string): HookInput {
   return input as HookInput;
 }
 
-/** Whether this is a call that may change something. */
-function mayChange(input: HookInput, unlessReadOnly: boolean): boolean {
-  if (input.hook_event_name !== 'PreToolUse' || onlyReads(input)) return false;
+/** Why no checkpoint is needed; `undefined` when this is a call that may change something. */
+function whyNone(input: HookInput, unlessReadOnly: boolean): 'no_tool_call' | 'read_only' | undefined {
+  if (input.hook_event_name !== 'PreToolUse') return 'no_tool_call';
+  if (onlyReads(input)) return 'read_only';
   const command = unlessReadOnly ? commandOf(input) : undefined;
-  return command === undefined || !isProven(command);
+  return command !== undefined && isProven(command) ? 'read_only' : undefined;
 }
 
 function isProven(command: string): boolean {
