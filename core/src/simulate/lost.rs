@@ -54,8 +54,11 @@ pub(super) fn account(lane: &Lane, records: &mut LaneRecords) {
                 let lost = u64::try_from(ran.saturating_sub(then.ran)).unwrap_or(u64::MAX);
                 record.returns_to = Some(attempt);
                 record.lost = MillisSpan::from_millis(lost);
-                record.lost_batches = at_risk.works;
-                record.lost_turns = at_risk.others(work.turn);
+                // Between a checkpoint's beginning and the same instant nothing has run, whatever was running.
+                if then.at < start {
+                    record.lost_batches = at_risk.works;
+                    record.lost_turns = at_risk.others(work.turn);
+                }
             }
         }
         let then = checkpoints.newest.map(|(_, then)| then.at);

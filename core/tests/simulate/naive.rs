@@ -82,7 +82,7 @@ impl<'a> Told<'a> {
         let mut turns = BTreeSet::new();
         for other in (0..self.batches.len()).filter(|&other| self.batches[other].sandbox == own.sandbox) {
             let Some((from, to)) = self.work(other) else { continue };
-            if from < start && to > began {
+            if from < start && to > began && began < start {
                 rollback.lost += to.min(start).saturating_sub(from.max(began));
                 rollback.batches += 1;
                 // One whose turn is not known is a turn of its own.
