@@ -69,6 +69,15 @@ describe.each(ADAPTERS)('%s', (_, make) => {
     expect(new Set([first, ...others]).size).toBe(4);
   });
 
+  it('a promise that rejects is the error of the tool, and no more', async () => {
+    const failing = () => Promise.reject(new Error('no database'));
+    for (const options of [{ sandboxId: failing }, { sandboxId: 'w', turnId: failing }]) {
+      expect(await rejection(tool(make, options).call({}, {}))).toEqual(INVALID);
+    }
+    // Nobody else heard of it: Vitest would report it.
+    await new Promise(setImmediate);
+  });
+
   it('a sandboxId that can never be right is refused when something is wrapped', () => {
     for (const sandboxId of ['', LONG, 'a\nb']) expect(() => tool(make, { sandboxId })).toThrowError(INVALID);
   });

@@ -14,7 +14,11 @@ export function saidBy<Args extends readonly unknown[], Said>(
   given: Said | Saying<Args, Said>,
   args: readonly unknown[],
 ): Said {
-  return typeof given === 'function' ? (Reflect.apply(given, undefined, args) as Said) : given;
+  if (typeof given !== 'function') return given;
+  const said = Reflect.apply(given, undefined, args) as Said;
+  // No function here may be `async`, and that is what is told; left alone, its own failure would end the process.
+  if (said instanceof Promise) said.catch(() => {});
+  return said;
 }
 
 /**
