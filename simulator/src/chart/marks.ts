@@ -2,6 +2,7 @@ import type { ScaleLinear } from 'd3-scale';
 import { ATTEMPT_OUTCOMES, type Batches, type Run } from '../model/columns.js';
 import { isBare } from '../model/describe.js';
 import { drawnFrom, drawnTo, firstReaching } from '../model/lanes.js';
+import { turnNames } from '../model/turn-names.js';
 import type { Frame } from './frame.js';
 import { BATCH, barTop, type LaneBox, TURN_ROW } from './geometry.js';
 import { escapeText, px, Strokes, textWidth } from './strokes.js';
@@ -17,6 +18,7 @@ export function turnMarks(box: LaneBox, batches: Batches, frame: Frame, x: X): s
   const brackets = new Strokes();
   const labels: string[] = [];
   const { spans } = box.lane;
+  const names = turnNames(batches.turns);
   for (let place = 0; place < spans.turn.length; place++) {
     const [from, to] = [spans.from[place] ?? 0, spans.to[place] ?? 0];
     if (to < frame.from || from > frame.to) continue;
@@ -27,7 +29,7 @@ export function turnMarks(box: LaneBox, batches: Batches, frame: Frame, x: X): s
       continue;
     }
     brackets.add(`M${px(left)} ${px(y + 14)}v-3H${px(right)}v3h-1v-2H${px(left + 1)}v2z`);
-    const name = (batches.turns[spans.turn[place] ?? 0] ?? '').replace(/^turn[-_ ]?/, '');
+    const name = names[spans.turn[place] ?? 0] ?? '';
     const start = Math.max(left, 0);
     if (textWidth(name) < Math.min(right, frame.width) - start - 2) {
       labels.push(`<text class="t-turn" x="${px(start + 1)}" y="${px(y + 8)}">${escapeText(name)}</text>`);

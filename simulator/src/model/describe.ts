@@ -1,6 +1,7 @@
 import { ATTEMPT_OUTCOMES, type Batches, OUTCOMES, type Run } from './columns.js';
 import { waited } from './csv.js';
 import { duration, moment, plural } from './format.js';
+import { turnNames } from './turn-names.js';
 
 /** What the reasons of skipped, failed and timed-out batches mean. The words are those of the guard's verdicts. */
 const REASONS: Readonly<Record<string, string>> = {
@@ -22,10 +23,15 @@ const REASONS: Readonly<Record<string, string>> = {
 export const reasonText = (reason: string | undefined): string =>
   reason === undefined ? '' : (REASONS[reason] ?? reason.replaceAll('_', ' '));
 
+/** A turn, by its place in the scenario's; -1: nobody knows. */
+export function turnNamed(batches: Batches, turn: number): string {
+  const name = turnNames(batches.turns)[turn];
+  return name === undefined ? 'no turn id' : `turn ${name}`;
+}
+
 /** The turn of a batch. */
 export function turnText(batches: Batches, batch: number): string {
-  const turn = batches.turns[batches.turn[batch] ?? -1];
-  return turn === undefined ? 'no turn id' : `turn ${turn.replace(/^turn[-_ ]?/, '')}`;
+  return turnNamed(batches, batches.turn[batch] ?? -1);
 }
 
 /** Whether a batch ran although no checkpoint protects it. */

@@ -3,6 +3,7 @@ import { waited } from '../model/csv.js';
 import { isBare, turnText } from '../model/describe.js';
 import { duration, moment, number, plural } from '../model/format.js';
 import { letter } from '../model/policy-words.js';
+import { turnNames } from '../model/turn-names.js';
 import { button, el, freshId } from './dom.js';
 
 const PAGE = 50;
@@ -93,6 +94,10 @@ export class BatchTable {
   }
 }
 
+/** A turn beneath a head that says that it is one. */
+const turnOf = (batches: Batches, batch: number): string =>
+  turnNames(batches.turns)[batches.turn[batch] ?? -1] ?? turnText(batches, batch);
+
 function row(batches: Batches, run: Run, batch: number): HTMLElement {
   const refused = Number.isNaN(run.start[batch] ?? Number.NaN);
   const [outcome, others] = [OUTCOMES[run.outcome[batch] ?? 0] ?? 'skipped', run.lostTurns[batch] ?? 0];
@@ -109,8 +114,8 @@ function row(batches: Batches, run: Run, batch: number): HTMLElement {
     String(batch),
     moment((run.at[batch] ?? 0) - batches.origin),
     batches.sandboxes.length > 1
-      ? `${turnText(batches, batch).replace(/^turn /, '')} (${batches.sandboxes[batches.sandbox[batch] ?? 0]})`
-      : turnText(batches, batch).replace(/^turn /, ''),
+      ? `${turnOf(batches, batch)} (${batches.sandboxes[batches.sandbox[batch] ?? 0]})`
+      : turnOf(batches, batch),
     batches.tools[batches.tool[batch] ?? -1] ?? '–',
     batches.destructive[batch] === 1 ? 'may change files' : 'only reads',
     duration(waited(run, batch)),

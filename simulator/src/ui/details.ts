@@ -1,5 +1,5 @@
 import { ATTEMPT_OUTCOMES, type Batches, type Run } from '../model/columns.js';
-import { attemptText, isBare, outcomeText, rollbackText, turnText } from '../model/describe.js';
+import { attemptText, isBare, outcomeText, rollbackText, turnNamed, turnText } from '../model/describe.js';
 import { duration, moment } from '../model/format.js';
 import { letter } from '../model/policy-words.js';
 import { el } from './dom.js';
@@ -98,7 +98,6 @@ function short(batches: Batches, run: Run, place: number): string {
 
 function attempt(batches: Batches, run: Run, place: number, policy: number): HTMLElement[] {
   const { attempts } = run;
-  const turn = batches.turns[attempts.turn[place] ?? -1];
   const outcome = ATTEMPT_OUTCOMES[attempts.outcome[place] ?? 0];
   const name =
     outcome === 'succeeded' ? 'Checkpoint' : outcome === 'failed' ? 'Failed checkpoint' : 'Checkpoint given up';
@@ -107,7 +106,7 @@ function attempt(batches: Batches, run: Run, place: number, policy: number): HTM
     el(
       'p',
       { class: 'facts' },
-      `policy ${letter(policy)} · ${turn === undefined ? 'no turn id' : `turn ${turn.replace(/^turn[-_ ]?/, '')}`} · asked for at ${moment((attempts.at[place] ?? 0) - batches.origin)}`,
+      `policy ${letter(policy)} · ${turnNamed(batches, attempts.turn[place] ?? -1)} · asked for at ${moment((attempts.at[place] ?? 0) - batches.origin)}`,
     ),
     el('p', {}, attemptText(batches, run, place)),
     attempts.late[place] === 1 && el('p', {}, 'Late: earlier batches of its turn had run before it was complete.'),
