@@ -39,7 +39,7 @@ describe('a scenario', () => {
       ['POLICY', 'CHECKPOINTS', 'FAILED', 'WAITING', 'LONGEST', 'UNPROTECTED', 'MOST WORK LOST', 'OF OTHER TURNS'],
       ['once a turn', '2', '0', '60 ms', '30 ms', '0', '0 ms', '0'],
       ['every batch', '3', '0', '90 ms', '30 ms', '0', '0 ms', '0'],
-      ['never', '0', '0', '0 ms', '0 ms', '2', 'everything', '0'],
+      ['never', '0', '0', '0 ms', '0 ms', '2', 'everything', 'everything'],
       [''],
     ]);
     expect(existsSync(store)).toBe(false);

@@ -63,10 +63,10 @@ function worst({ lane }: LaneBox, run: Run, frame: Frame): Point | undefined {
   return found;
 }
 
-/** What the worst rollback comes to. */
+/** What the worst rollback comes to. The curve may go above it: that has the batch in it that runs. */
 function peakLabel(peak: Point, box: LaneBox, frame: Frame, x: X, y: (lost: number) => number): string {
   const [left, top] = [x(peak.at), y(peak.lost)];
-  const said = duration(peak.lost);
+  const said = `${duration(peak.lost)} of earlier work`;
   const width = textWidth(said);
   const beside = left - width - 8 > 0 ? left - 6 : Math.min(left + width + 6, frame.width);
   return (

@@ -8,6 +8,7 @@ import { outcomeText, turnText } from '../model/describe.js';
 import { duration, number } from '../model/format.js';
 import { drawnFrom, drawnTo } from '../model/lanes.js';
 import { KINDS, letter, nameOf } from '../model/policy-words.js';
+import { inHowMany, losesEverything, worstText } from '../model/worst.js';
 import { button, el } from './dom.js';
 import { PolicyForm } from './policy-form.js';
 
@@ -207,11 +208,12 @@ export class BandView {
 
 /** What a policy comes to, in four figures. */
 function figures({ summary }: Run): HTMLElement[] {
-  const nothing = summary.checkpoints === 0 && summary.lost.nothing > 0;
+  const nothing = losesEverything(summary);
+  const lost = nothing ? `lost at worst, ${inHowMany(summary)}` : 'earlier work lost at worst';
   const all: [value: string, label: string, alarming: boolean][] = [
-    [nothing ? 'everything' : duration(summary.lost.maxMs), 'lost at worst', summary.lost.acrossTurns > 0 || nothing],
+    [worstText(summary), lost, summary.lost.acrossTurns > 0 || nothing],
     [number(summary.checkpoints), summary.checkpoints === 1 ? 'checkpoint' : 'checkpoints', false],
-    [duration(summary.waiting.totalMs), 'waited in all', false],
+    [duration(summary.waiting.totalMs), 'waited', false],
     [number(summary.unprotected), 'unprotected', summary.unprotected > 0],
   ];
   if (summary.refused > 0) all.push([number(summary.refused), 'refused', true]);

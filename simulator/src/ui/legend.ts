@@ -62,7 +62,13 @@ const MARKS: readonly (readonly [
   [
     '<path class="m-risk" d="M2 21L22 7V21L34 14V21z"/><path class="m-risk-line" d="M2 21L22 7V21L34 14"/>',
     'Work at risk',
-    'What a rollback at that moment would throw away; it falls with each checkpoint.',
+    'What a rollback at that moment would throw away, with what is running itself; it falls with each checkpoint.',
+  ],
+  [
+    '<path class="m-risk" d="M2 21L18 11L34 4V21z"/><path class="m-risk-line" d="M2 21L18 11L34 4"/><circle class="m-peak" cx="18" cy="11" r="2.5"/>',
+    'Earlier work lost at worst',
+    'The most in sight that rolling back one batch takes along, at its beginning: the batch itself does not count.',
+    ({ summary }) => summary.lost.maxMs > 0,
   ],
   ['<path class="m-nothing" d="M2 4H34v17H2z"/>', 'No way back', 'There is no checkpoint yet to go back to.'],
 ];

@@ -1,8 +1,9 @@
-import type { Policy } from 'turnback-policy/simulate';
+import type { Policy, Summary } from 'turnback-policy/simulate';
 import { figure } from '../chart/figure.js';
 import type { Run } from '../model/columns.js';
 import { duration, plural } from '../model/format.js';
 import { letter, nameOf } from '../model/policy-words.js';
+import { inHowMany, losesEverything, worstText } from '../model/worst.js';
 import rules from '../style/chart.css?inline';
 import { byId, el } from './dom.js';
 import type { Timeline } from './timeline.js';
@@ -30,11 +31,16 @@ export function savedFigure(
         figures:
           summary === undefined
             ? ''
-            : `${duration(summary.lost.maxMs)} lost at worst · ${plural(summary.checkpoints, 'checkpoint')} · ${duration(summary.waiting.totalMs)} waited · ${summary.unprotected} unprotected`,
+            : `${lostText(summary)} · ${plural(summary.checkpoints, 'checkpoint')} · ${duration(summary.waiting.totalMs)} waited · ${summary.unprotected} unprotected`,
       };
     }),
   });
 }
+
+const lostText = (summary: Summary): string =>
+  losesEverything(summary)
+    ? `everything lost at worst, ${inHowMany(summary)}`
+    : `${worstText(summary)} of earlier work lost at worst`;
 
 /** The rules with the colours of the present theme in place of the variables, which stay behind with the page. */
 function named(css: string): string {

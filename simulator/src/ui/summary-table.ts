@@ -3,12 +3,14 @@ import { reasonText } from '../model/describe.js';
 import { duration, number } from '../model/format.js';
 import { skips } from '../model/headline.js';
 import { letter } from '../model/policy-words.js';
+import { inHowMany, losesEverything, orEverything, worstMs, worstText } from '../model/worst.js';
 import { el, hidden } from './dom.js';
 
 /** One figure of a summary. */
 interface Row {
   readonly label: string;
   readonly says: string;
+  /** Infinity: everything. */
   readonly of: (summary: Summary) => number;
   readonly text?: (summary: Summary) => string;
   /** Whether less of it is plainly better. */
@@ -26,25 +28,28 @@ const GROUPS: readonly (readonly [string, readonly Row[]])[] = [
     'What a rollback costs',
     [
       {
-        label: 'Work lost at worst',
-        says: 'Running time of earlier batches that one rollback throws away.',
+        label: 'Earlier work lost at worst',
+        says: 'Running time of earlier batches that one rollback throws away, besides the batch itself.',
         less: true,
         risk: true,
-        ...ms((s) => s.lost.maxMs),
+        of: worstMs,
+        text: (s) => [worstText(s), inHowMany(s)].filter((part) => part !== '').join(', '),
       },
       {
-        label: 'Work lost on average',
+        label: 'Earlier work lost on average',
         says: 'Over all destructive batches, if each were rolled back.',
         less: true,
         risk: true,
-        ...ms((s) => s.lost.meanMs),
+        of: (s) => (losesEverything(s) ? Number.POSITIVE_INFINITY : s.lost.meanMs),
+        text: (s) => orEverything(s, s.lost.meanMs, duration(s.lost.meanMs)),
       },
       {
         label: 'Takes another turn along',
         says: 'Destructive batches whose rollback also undoes work of other turns.',
         less: true,
         risk: true,
-        of: (s) => s.lost.acrossTurns,
+        of: (s) => (losesEverything(s) ? Number.POSITIVE_INFINITY : s.lost.acrossTurns),
+        text: (s) => orEverything(s, s.lost.acrossTurns, number(s.lost.acrossTurns)),
       },
       {
         label: 'Nothing to go back to',
@@ -160,6 +165,13 @@ export function summaryTable(summaries: readonly Summary[], names: readonly stri
   );
 }
 
+/** How much of its cell a figure's bar fills, 0 to 1. Beside one that is everything, all that can be measured stays below half. */
+export function shareOf(value: number, values: readonly number[]): number {
+  if (value === Number.POSITIVE_INFINITY) return 1;
+  const most = Math.max(0, ...values.filter(Number.isFinite));
+  return most === 0 ? 0 : (value / most) * (values.every(Number.isFinite) ? 1 : 0.5);
+}
+
 function line(row: Row, summaries: readonly Summary[]): HTMLElement {
   const values = summaries.map(row.of);
   const [least, most] = [Math.min(...values), Math.max(...values)];
@@ -169,7 +181,7 @@ function line(row: Row, summaries: readonly Summary[]): HTMLElement {
     const best = differs && row.less === true && value === least;
     const worst = differs && row.risk === true && value === most;
     const bar = el('span', { class: 'bar', 'aria-hidden': true });
-    bar.style.setProperty('--share', String(most === 0 ? 0 : value / most));
+    bar.style.setProperty('--share', String(shareOf(value, values)));
     return el(
       'td',
       { class: [best && 'best', worst && 'worst'].filter(Boolean).join(' ') || undefined },

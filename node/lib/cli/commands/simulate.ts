@@ -171,7 +171,7 @@ function summaryTable(summaries: readonly Summary[]): string[] {
     duration(waiting.maxMs),
     unprotected.toLocaleString('en-US'),
     lost.nothing > 0 ? 'everything' : duration(lost.maxMs),
-    lost.acrossTurns.toLocaleString('en-US'),
+    lost.nothing > 0 ? 'everything' : lost.acrossTurns.toLocaleString('en-US'),
   ]);
   return table(HEADS, rows, HEADS.slice(1));
 }
