@@ -66,7 +66,9 @@ function worst({ lane }: LaneBox, run: Run, frame: Frame): Point | undefined {
 /** What the worst rollback comes to. The curve may go above it: that has the batch in it that runs. */
 function peakLabel(peak: Point, box: LaneBox, frame: Frame, x: X, y: (lost: number) => number): string {
   const [left, top] = [x(peak.at), y(peak.lost)];
-  const said = `${duration(peak.lost)} of earlier work`;
+  const long = `${duration(peak.lost)} of earlier work`;
+  // Where it has no room before the dot, the legend says what the dot is.
+  const said = textWidth(long) + 8 < left ? long : duration(peak.lost);
   const width = textWidth(said);
   const beside = left - width - 8 > 0 ? left - 6 : Math.min(left + width + 6, frame.width);
   return (
