@@ -2,7 +2,7 @@
 import axe from 'axe-core';
 import type { Page } from 'playwright-core';
 import { expect } from 'vitest';
-import { drop, inBrowser, keepShot, openBuiltin, openPage, test, watchOf } from './page.js';
+import { drop, inBrowser, keepShot, openBuiltin, openPage, redrawn, test, watchOf } from './page.js';
 
 inBrowser();
 
@@ -92,5 +92,43 @@ for (const colorScheme of ['light', 'dark'] as const) {
       await keepShot(page, `${colorScheme}-${name.toLowerCase().replace(/[^a-z0-9]+/g, '-')}`);
     }
     expect(watchOf(page).complaints).toEqual([]);
+  });
+}
+
+for (const [width, policies] of [
+  [400, 6],
+  [1280, 8],
+] as const) {
+  test(`side by side at ${width} px, ${policies} policies: no figure over another, and the table scrolls, not the page`, async () => {
+    const page = await openPage({ viewport: { width, height: 860 } });
+    for (let more = 2; more < policies; more++)
+      await redrawn(page, () => page.getByRole('button', { name: 'Duplicate policy A' }).click());
+    expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBe(width);
+    const region = page.getByRole('region', { name: 'The figures of each policy' });
+    const over = await region.evaluate((element) => {
+      const rows = [...element.querySelectorAll('tr:not(.group)')];
+      return rows.flatMap((row) => {
+        const cells = [...row.children].map((cell) => {
+          const range = document.createRange();
+          range.selectNodeContents(cell);
+          return { text: cell.textContent, cell: cell.getBoundingClientRect(), inner: range.getBoundingClientRect() };
+        });
+        return cells
+          .filter(({ cell, inner }) => inner.width > 0 && inner.right > cell.right + 1)
+          .map(({ text }) => text);
+      });
+    });
+    expect(over).toEqual([]);
+    await region.focus();
+    await region.evaluate((element) => element.scrollTo(1e6, 0));
+    const { scrolled, first, left } = await region.evaluate((element) => ({
+      scrolled: element.scrollLeft,
+      left: element.getBoundingClientRect().left,
+      first: element.querySelector('th[scope="row"]')?.getBoundingClientRect().left,
+    }));
+    expect(scrolled).toBeGreaterThan(20);
+    expect(first).toBe(left);
+    await region.scrollIntoViewIfNeeded();
+    await keepShot(page, `side-by-side-${width}-${policies}`, true);
   });
 }

@@ -262,7 +262,32 @@ test('CSV: one row a batch and policy, empty where something does not apply', ()
   const batches = packBatches(scenario);
   const rows = csv(batches, packRuns(blocked, batches)).split('\r\n');
   expect(rows).toHaveLength(1 + 4 + 1);
+  expect(rows[0]).toMatch(/^\ufeffpolicy,/);
   const [head, first] = rows.map((row) => row.split(','));
   const at = (name: string) => first?.[head?.indexOf(name) ?? -1];
   expect([at('started_ms'), at('outcome'), at('returns_to'), at('waited_ms')]).toEqual(['', 'failed', '', '50']);
+});
+
+test.each([
+  ['=1+1', `'=1+1`],
+  ['\t=1', `"'\t=1"`],
+  ['\n+1', `"'\n+1"`],
+  ['\r@x', `"'\r@x"`],
+  ['\r\n -1', `"'\r\n -1"`],
+  ['\ttext', `"'\ttext"`],
+  ['  =1', `'  =1`],
+  ['\uff1d1', `'\uff1d1`],
+  ['\uff0b1', `'\uff0b1`],
+  ['\uff0d1', `'\uff0d1`],
+  ['\uff20x', `'\uff20x`],
+  ['a;=1', `"a;=1"`],
+  ['a=1', 'a=1'],
+  ['-', `'-`],
+])('CSV: the tool %j is written as %j, which no spreadsheet runs', (tool, cell) => {
+  const named = { ...scenario, batches: scenario.batches.slice(0, 1).map((one) => ({ ...one, tool })) };
+  const { batches, runs } = packed(named);
+  const [, row] = csv(batches, runs.slice(0, 1)).split(/\r\n(?=0,|$)/);
+  expect(row).toBe(
+    `0,once a turn,0,box,a,${cell},destructive,0,100,1100,100,created,new_turn,true,false,1,succeeded,1,0,0,0`,
+  );
 });

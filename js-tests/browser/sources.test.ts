@@ -178,7 +178,7 @@ test('saves the picture, the simulation, the batches and the scenario', async ({
 
   const csv = (await saved(page, 'Batches (CSV)')).text.split('\r\n');
   expect(csv).toHaveLength(1 + 8 + 1);
-  expect(csv[0]?.split(',').slice(0, 4)).toEqual(['policy', 'policy_name', 'batch', 'sandbox']);
+  expect(csv[0]?.split(',').slice(0, 4)).toEqual(['\ufeffpolicy', 'policy_name', 'batch', 'sandbox']);
   expect(csv[3]).toContain('"third, with a comma"');
   // A spreadsheet must not run it.
   expect(csv[2]).toContain(`"'=HYPERLINK(""x"")"`);
@@ -187,3 +187,46 @@ test('saves the picture, the simulation, the batches and the scenario', async ({
   await redrawn(page, () => drop(page, 'again.json', again));
   expect(await figures(page, 'Checkpoints made')).toEqual(['2', '4']);
 });
+
+for (const width of [1280, 400]) {
+  test(`a long name stays inside of the saved picture, and clear of the figures, at ${width} px`, async () => {
+    const page = await openPage({ viewport: { width, height: 900 } });
+    const long = `a policy with ${'a very long '.repeat(20)}name`;
+    const policies = [
+      { kind: 'per_turn', name: long },
+      { kind: 'never', name: '長い名前'.repeat(40) },
+    ];
+    await redrawn(page, () =>
+      drop(page, 'long.json', JSON.stringify({ ...SMALL, name: 'W'.repeat(200), description: '', policies })),
+    );
+    const { text: svg } = await saved(page, 'Picture (SVG)');
+    const other = await page.context().newPage();
+    await other.setContent(svg);
+    const { texts, whole } = await other.evaluate(() => {
+      const boxOf = (one: Element) => {
+        const { left, right, top, bottom } = one.getBoundingClientRect();
+        return { left, right, top, bottom };
+      };
+      return {
+        whole: boxOf(document.querySelector('svg') ?? document.body),
+        texts: [...document.querySelectorAll('.f-title, .f-head, .f-band, .f-figures')].map((one) => ({
+          kind: one.getAttribute('class'),
+          full: one.querySelector('title')?.textContent,
+          ...boxOf(one),
+        })),
+      };
+    });
+    for (const one of texts) expect(one.right).toBeLessThanOrEqual(whole.right - 20);
+    const names = texts.filter(({ kind }) => kind === 'f-band');
+    expect(names.map(({ full }) => full)).toEqual([`A  ${long}`, `B  ${'長い名前'.repeat(40)}`]);
+    const over = names.flatMap((name) =>
+      texts.filter(
+        (one) =>
+          one.kind === 'f-figures' && one.left < name.right && one.top < name.bottom - 3 && one.bottom > name.top,
+      ),
+    );
+    expect(over).toEqual([]);
+    // The figures are never shortened.
+    expect(svg).toContain('unprotected</text>');
+  });
+}

@@ -25,8 +25,8 @@ const HEAD = [
 ] as const;
 
 /**
- * One row a batch under each policy (RFC 4180). A text from the scenario that a spreadsheet would take for a formula gets an apostrophe
- * before it. What does not apply is empty: a batch that was refused has no beginning, one without a checkpoint nothing to return to.
+ * One row a batch under each policy (RFC 4180), after a byte-order mark, without which spreadsheets read what is not ASCII wrongly. A text
+ * from the scenario that a spreadsheet would take for a formula gets an apostrophe before it. What does not apply is empty: a batch that was refused has no beginning, one without a checkpoint nothing to return to.
  */
 export function csv(batches: Batches, runs: readonly Run[]): string {
   const lines = [HEAD.join(',')];
@@ -34,7 +34,7 @@ export function csv(batches: Batches, runs: readonly Run[]): string {
     for (let batch = 0; batch < batches.count; batch++)
       lines.push(row(policy, batch, batches, run).map(cell).join(','));
   }
-  return `${lines.join('\r\n')}\r\n`;
+  return `\ufeff${lines.join('\r\n')}\r\n`;
 }
 
 type Value = string | number | boolean | undefined;
@@ -77,10 +77,13 @@ export function waited(run: Run, batch: number): number {
   return attempt < 0 ? 0 : Math.max(0, (run.attempts.end[attempt] ?? at) - at);
 }
 
-const foreign = (text: string | undefined) => (text !== undefined && /^[=+\-@\t\r]/.test(text) ? `'${text}` : text);
+/** What begins a formula, in full width too; some spreadsheets leave out what is blank before it. */
+const FORMULA = /^(?:[\t\r\n]|\s*[=+\-@\uff1d\uff0b\uff0d\uff20])/;
+const foreign = (text: string | undefined) => (text !== undefined && FORMULA.test(text) ? `'${text}` : text);
 
 function cell(value: Value): string {
   if (value === undefined) return '';
   const text = String(value);
-  return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
+  // Where the comma is part of numbers, a semicolon keeps cells apart; in a text that is pasted, a tab.
+  return /[",;\t\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
 }

@@ -150,19 +150,25 @@ export function summaryTable(summaries: readonly Summary[], names: readonly stri
     el(
       'tbody',
       {},
-      el('tr', { class: 'group' }, el('th', { scope: 'rowgroup', colspan: summaries.length + 1 }, title)),
+      el(
+        'tr',
+        { class: 'group' },
+        el('th', { scope: 'rowgroup', colspan: summaries.length + 1 }, el('span', { class: 'group-name' }, title)),
+      ),
       ...rows.flatMap((row) =>
         row.quiet === true && summaries.every((one) => row.of(one) === 0) ? [] : [line(row, summaries)],
       ),
     ),
   );
-  return el(
+  const table = el(
     'table',
     { class: 'summary' },
     el('caption', { class: 'visually-hidden' }, 'What each policy comes to'),
     el('thead', {}, head),
     ...bodies,
   );
+  table.style.setProperty('--policies', String(summaries.length));
+  return table;
 }
 
 /** How much of its cell a figure's bar fills, 0 to 1. Beside one that is everything, all that can be measured stays below half. */
