@@ -3,9 +3,9 @@ import type { Policy, Simulation } from 'turnback-policy/simulate';
 import { simulate } from 'turnback-policy/simulate';
 import { describe, expect, test } from 'vitest';
 import { band } from '../../simulator/src/chart/band.js';
-import { ticks, timeScale } from '../../simulator/src/chart/frame.js';
+import { pointed, ticks, timeScale } from '../../simulator/src/chart/frame.js';
 import { hit } from '../../simulator/src/chart/hit.js';
-import { Strokes } from '../../simulator/src/chart/strokes.js';
+import { Strokes, textWidth } from '../../simulator/src/chart/strokes.js';
 import { csv } from '../../simulator/src/model/csv.js';
 import { bytes, clock, duration, moment, number, plural } from '../../simulator/src/model/format.js';
 import { headline } from '../../simulator/src/model/headline.js';
@@ -181,6 +181,37 @@ describe('the picture', () => {
     expect(ticks({ ...frame, width: 300 }, 0)).toEqual([0, 10_000, 20_000]);
     expect(ticks({ ...frame, from: 1_007, to: 21_007 }, 7)[0]).toBe(2_007);
     for (const to of [3, 900, 86_400_000, 4e9]) expect(ticks({ ...frame, to }, 0).length).toBeLessThan(14);
+  });
+
+  test('labels of the axis keep clear of one another, however far or near', () => {
+    for (const [from, to] of [
+      [0, 8.2e15],
+      [8.19e15, 8.2e15],
+      [8.2e15 - 2_000, 8.2e15],
+      [0, 200],
+      [3_600_000, 3_600_200],
+      [0, 9e9],
+    ] as const) {
+      for (const width of [370, 1_000, 1_400]) {
+        const wide = { ...frame, width, from, to };
+        const labels = ticks(wide, 0).map((at) => ({ at: timeScale(wide)(at), half: textWidth(clock(at)) / 2 }));
+        for (const [place, { at, half }] of labels.slice(1).entries()) {
+          const before = labels[place] ?? { at: 0, half: 0 };
+          expect(at - half - (before.at + before.half)).toBeGreaterThan(12);
+        }
+      }
+    }
+  });
+
+  test.each([
+    [600_000, '0:30.3'],
+    [30_000, '0:30.26'],
+    [900, '0:30.257'],
+  ])('over %d ms the pointer tells a moment as finely as the axis, or finer', (to, text) => {
+    const near = { ...frame, to };
+    expect(pointed(near, 30_257)).toBe(text);
+    const digits = (label: string) => label.split('.')[1]?.length ?? 0;
+    for (const at of ticks(near, 0)) expect(digits(clock(at))).toBeLessThanOrEqual(digits(text));
   });
 
   test('a mark is found where it is drawn', () => {

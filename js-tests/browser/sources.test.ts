@@ -3,7 +3,8 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Page } from 'playwright-core';
 import { expect } from 'vitest';
-import { drop, figures, inBrowser, openBuiltin, openPage, redrawn, test, watchOf } from './page.js';
+import { encodeLink } from '../../simulator/src/model/link.js';
+import { drawn, drop, figures, inBrowser, openBuiltin, openPage, redrawn, test, watchOf } from './page.js';
 import { SMALL } from './scenarios.js';
 
 inBrowser();
@@ -151,7 +152,37 @@ test('the link of a built-in scenario is short; a damaged one is told, and the p
   await expect.poll(() => page.evaluate(() => location.hash.length)).toBeLessThan(600);
   const damaged = await openPage({}, '#s=this-is-not-one');
   expect(await damaged.getByRole('alert').textContent()).toContain('The link is damaged');
+  expect(await damaged.getByRole('alert').textContent()).toContain('“Rapid turns” is shown instead.');
   expect(await damaged.locator('.band').count()).toBeGreaterThan(1);
+});
+
+test("a link that cannot be opened leaves one's own file and edits open, and in the address", async ({ page }) => {
+  await redrawn(page, () => drop(page, 'small.json', text));
+  const second = page.locator('.band').nth(1);
+  await second.getByRole('button', { name: 'Edit policy B' }).click();
+  await redrawn(page, () => second.getByLabel('When', { exact: true }).selectOption('never'));
+  const hash = () => page.evaluate(() => location.hash);
+  await expect.poll(async () => (await hash()).length).toBeGreaterThan(100);
+  const own = await hash();
+  const alert = page.getByRole('alert');
+
+  await page.evaluate(() => location.assign('#s=bad'));
+  await expect.poll(() => alert.textContent()).toContain('The link is damaged');
+  expect(await alert.textContent()).toContain('The scenario that was open stays.');
+  await expect.poll(hash).toBe(own);
+
+  const wrong = { scenario: SMALL, setup: { seed: 0, driver: { failureRate: 7 }, policies: [{ kind: 'never' }] } };
+  const fragment = await encodeLink(wrong as unknown as Parameters<typeof encodeLink>[0]);
+  await page.evaluate((to) => location.assign(to), `#${fragment}`);
+  await expect.poll(() => alert.textContent()).toContain('field driver.failureRate');
+  // Nobody sees the text that a link holds.
+  expect(await alert.textContent()).not.toMatch(/line \d|column \d/);
+  await expect.poll(hash).toBe(own);
+
+  await page.reload();
+  await drawn(page, 0);
+  expect(await page.locator('#scenario').textContent()).toContain('A small one');
+  expect(await figures(page, 'Checkpoints made')).toEqual(['2', '0']);
 });
 
 test('saves the picture, the simulation, the batches and the scenario', async ({ page }) => {

@@ -1,4 +1,5 @@
 /** The page itself (P4): what it shows first, policies and driver edited, the keyboard, zoom and pan. */
+import type { Page } from 'playwright-core';
 import { expect } from 'vitest';
 import { drop, figures, inBrowser, openBuiltin, openPage, redrawn, test, watchOf } from './page.js';
 import { SMALL } from './scenarios.js';
@@ -220,4 +221,96 @@ test('the timeline is there as a table as well, page by page', async ({ page }) 
   await page.getByRole('button', { name: 'Later', exact: true }).last().click();
   expect(await rows.first().textContent()).not.toBe(first);
   expect(await page.locator('.table-bar [role="status"]').textContent()).toMatch(/^51 to 100 of [\d,]+ batches$/);
+});
+
+/** A tap on the chosen mark of the second band, which is at the lower end of the window, where the details will be. */
+async function tapMark(page: Page): Promise<void> {
+  const cursor = page.locator('.band').nth(1).locator('.cursor');
+  await cursor.evaluate((element) => scrollBy(0, element.getBoundingClientRect().bottom - innerHeight + 20));
+  const box = await cursor.boundingBox();
+  if (box === null) throw new Error('there is no mark');
+  expect(box.y).toBeGreaterThan(750);
+  await page.touchscreen.tap(box.x + box.width / 2, box.y + box.height / 2);
+  await page.locator('#details').waitFor({ state: 'visible' });
+  const [mark, sheet] = [await cursor.boundingBox(), await page.locator('#details').boundingBox()];
+  expect((mark?.y ?? 0) + (mark?.height ?? 0)).toBeLessThanOrEqual(sheet?.y ?? 0);
+  expect(mark?.y).toBeGreaterThan(0);
+}
+
+// A page for each: two quick taps on one place are a double tap.
+test.each<[string, (page: Page) => Promise<unknown>]>([
+  ['the button', (page) => page.getByRole('button', { name: 'Close the details' }).tap()],
+  ['Escape', (page) => page.keyboard.press('Escape')],
+  [
+    'a tap beside the marks',
+    (page) =>
+      page
+        .locator('.band-chart')
+        .nth(1)
+        .tap({ position: { x: 369, y: 20 } }),
+  ],
+  ['a tap beside the pictures', (page) => page.locator('.band-head h3').first().tap()],
+])('a tap shows the details beneath the mark, and %s takes them away', async (_, act) => {
+  const page = await openPage({ hasTouch: true, isMobile: true, viewport: { width: 400, height: 850 } });
+  expect(await page.locator('#details').isVisible()).toBe(false);
+  await tapMark(page);
+  await act(page);
+  await page.locator('#details').waitFor({ state: 'hidden' });
+  expect(watchOf(page).complaints).toEqual([]);
+});
+
+test('a checkpoint at the lower end of the window is moved clear of its details too', async () => {
+  const page = await openPage({ hasTouch: true, isMobile: true, viewport: { width: 400, height: 850 } });
+  const chart = page.locator('.band-chart').nth(1);
+  await chart.evaluate((element) => scrollBy(0, element.getBoundingClientRect().top - innerHeight + 50));
+  const before = await chart.boundingBox();
+  const cursor = await page.locator('.band').nth(1).locator('.cursor').boundingBox();
+  if (before === null || cursor === null) throw new Error('there is no picture');
+  // The first checkpoint is taken for the first batch, and drawn above it.
+  const top = cursor.y - before.y - 14;
+  await page.touchscreen.tap(cursor.x + 3, before.y + top);
+  await page.locator('#details').waitFor({ state: 'visible' });
+  expect(await page.locator('.details h3').textContent()).toContain('Checkpoint 1');
+  const [after, sheet] = [await chart.boundingBox(), await page.locator('#details').boundingBox()];
+  expect((after?.y ?? 0) + top + 10).toBeLessThan(sheet?.y ?? 0);
+});
+
+test('Escape takes away what was chosen, but a menu first; the keyboard goes on from there', async ({ page }) => {
+  await redrawn(page, () => drop(page, 'small.json', JSON.stringify(SMALL)));
+  const details = page.locator('.details-content');
+  const empty = () => details.textContent().then((text) => text?.startsWith('Point at a mark'));
+  await page.locator('.band').first().locator('.cursor').focus();
+  await page.keyboard.press('End');
+  expect(await details.textContent()).toContain('fourth');
+  expect(await page.getByRole('button', { name: 'Close the details' }).isVisible()).toBe(false);
+  await page.locator('.menu > summary').click();
+  await page.keyboard.press('Escape');
+  expect(await page.locator('.menu').getAttribute('open')).toBeNull();
+  expect(await empty()).toBe(false);
+  await page.keyboard.press('Escape');
+  expect(await empty()).toBe(true);
+  expect(await page.locator('.cursor.active').count()).toBe(0);
+  await page.locator('.band').first().locator('.cursor').focus();
+  await page.keyboard.press('ArrowLeft');
+  expect(await details.textContent()).toContain('third, with a comma');
+  await page.keyboard.press('Escape');
+  expect(await empty()).toBe(true);
+});
+
+test("the pointer's moment stands above the axis, also where the page has scrolled, and hides no label", async ({
+  page,
+}) => {
+  await page.evaluate(() => scrollTo(0, 700));
+  const band = page.locator('.band-chart').nth(1);
+  await band.hover();
+  const found = await page.evaluate(() => {
+    const line = document.querySelector('.crosshair');
+    const axis = document.querySelector('.axis')?.getBoundingClientRect();
+    const labels = [...document.querySelectorAll('.t-axis')].map((one) => one.getBoundingClientRect().top);
+    return { at: line?.getAttribute('data-at'), axis: axis?.top, height: axis?.height, label: Math.min(...labels) };
+  });
+  expect(found.at).toMatch(/^\d+:\d\d/);
+  // Stuck to the window's upper end; its first 18 pixels are the pointer's.
+  expect(found.axis).toBe(0);
+  expect(found.label).toBeGreaterThanOrEqual(18);
 });

@@ -21,13 +21,13 @@ import { themeSwitch } from './theme.js';
 import { type Looked, Timeline } from './timeline.js';
 
 /** What the page shows first. */
-const FIRST: Source = { kind: 'builtin', id: 'rapid' };
+const FIRST = { kind: 'builtin', id: 'rapid' } as const;
 
 /** The page: keeps what is open, and tells its parts. */
 export class App {
   readonly #engine = new Engine();
   readonly #notice = new Notice();
-  readonly #details = new Details();
+  readonly #details = new Details(() => this.#unlook());
   readonly #rows = new BatchTable();
   readonly #sources = new Sources(
     (source) => void this.#open(source),
@@ -66,6 +66,7 @@ export class App {
       exportMenu((format) => void this.#save(format)),
       themeSwitch(),
     );
+    this.#listen();
     void this.#begin();
   }
 
@@ -90,7 +91,14 @@ export class App {
       return true;
     } catch (error) {
       const what = source.kind === 'text' ? source.name : source.kind === 'link' ? 'The link' : 'The scenario';
-      this.#notice.refused(what, troubleOf(error), source.kind === 'text' ? source.text : undefined);
+      this.#notice.refused(what, troubleOf(error), {
+        text: source.kind === 'text' ? source.text : undefined,
+        instead:
+          this.#loaded === undefined
+            ? `“${BUILTINS.find(({ id }) => id === FIRST.id)?.name}” is shown instead.`
+            : 'The scenario that was open stays.',
+      });
+      if (source.kind === 'link') this.#link.restore();
       return false;
     }
   }
@@ -146,6 +154,29 @@ export class App {
       (shown.at.kind === 'batch' || shown.at.attempt < mine.attempts.count);
     if (there) this.#details.show(loaded.batches, result.runs, shown, passing);
     else this.#details.clear();
+  }
+
+  /** The details go by key, and where they lie over the page by a tap on any empty ground as well. */
+  #listen(): void {
+    document.addEventListener('keydown', (event) => {
+      if (event.key !== 'Escape' || event.defaultPrevented || this.#chosen === undefined) return;
+      if (event.target instanceof Element && event.target.closest('dialog, input, select, textarea') !== null) return;
+      this.#unlook();
+    });
+    const sheet = window.matchMedia('(max-width: 1080px)');
+    document.addEventListener('click', ({ target }) => {
+      // The timeline's pictures tell marks and empty ground apart themselves.
+      const taken = '#details, .band-chart, dialog, button, a, input, select, textarea, label, summary';
+      if (!sheet.matches || this.#chosen === undefined || !(target instanceof Element)) return;
+      if (target.isConnected && target.closest(taken) === null) this.#timeline.clear();
+    });
+  }
+
+  #unlook(): void {
+    const inside = byId('details').contains(document.activeElement);
+    this.#timeline.clear();
+    // Where the button is gone that had the focus, Tab goes on from the timeline.
+    if (inside) byId('timeline').focus({ preventScroll: true });
   }
 
   async #save(format: Format): Promise<void> {

@@ -18,7 +18,8 @@ export interface BandEvents {
   duplicated(): void;
   removed(): void;
   pointed(at: Hit | undefined, moment: number | undefined): void;
-  clicked(at: Hit): void;
+  /** `undefined`: empty ground. `top`: where in the window, in pixels. */
+  clicked(at: Hit | undefined, top: number): void;
   focused(batch: number): void;
   key(event: KeyboardEvent): void;
 }
@@ -198,8 +199,7 @@ export class BandView {
     });
     this.#chart.addEventListener('pointerleave', () => events.pointed(undefined, undefined));
     this.#chart.addEventListener('click', (event) => {
-      const [found] = at(event);
-      if (found !== undefined) events.clicked(found);
+      events.clicked(at(event)[0], event.clientY);
     });
     this.#cursor.addEventListener('focus', () => events.focused(this.#batch));
     this.#cursor.addEventListener('keydown', events.key);

@@ -2,7 +2,7 @@ import { ATTEMPT_OUTCOMES, type Batches, type Run } from '../model/columns.js';
 import { attemptText, isBare, outcomeText, rollbackText, turnNamed, turnText } from '../model/describe.js';
 import { duration, moment } from '../model/format.js';
 import { letter } from '../model/policy-words.js';
-import { el } from './dom.js';
+import { button, el } from './dom.js';
 import type { Looked } from './timeline.js';
 
 const HINT = 'Point at a mark, or move along the timeline by keyboard: what it is stands here.';
@@ -19,11 +19,13 @@ export class Details {
   readonly element: HTMLElement;
   readonly #content = el('div', { class: 'details-content', 'aria-live': 'polite' });
 
-  constructor() {
+  /** `closed`: the reader has seen enough. */
+  constructor(closed: () => void) {
     this.element = el(
       'section',
       { class: 'details', 'aria-labelledby': 'details-title' },
       el('h2', { id: 'details-title' }, 'Details'),
+      button('Close', closed, { class: 'plain details-close', 'aria-label': 'Close the details' }),
       this.#content,
     );
     this.clear();

@@ -37,6 +37,8 @@ export function exportMenu(save: (format: Format) => void): HTMLElement {
   });
   menu.addEventListener('keydown', (event) => {
     if (event.key !== 'Escape' || !menu.open) return;
+    // It closes the menu and nothing else.
+    event.preventDefault();
     menu.open = false;
     menu.querySelector('summary')?.focus();
   });

@@ -45,6 +45,11 @@ export class LinkKeeper {
     }, PAUSE);
   }
 
+  /** The address held what could not be opened: it is the open scenario's again, so that nothing is lost when the page is loaded anew. */
+  restore(): void {
+    this.#put(this.#own);
+  }
+
   /** Puts the link on the clipboard; where that is not allowed, it is shown to be copied by hand. */
   async copy(setup: Setup): Promise<void> {
     clearTimeout(this.#timer);

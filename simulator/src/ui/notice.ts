@@ -8,11 +8,14 @@ const EXCERPT = 100;
 export class Notice {
   readonly element = el('div', { class: 'notice', role: 'alert', hidden: true });
 
-  /** Says what could not be opened, where and why, and what is shown instead. `text`: what was to be opened. */
-  refused(what: string, trouble: Trouble, text?: string): void {
+  /**
+   * Says what could not be opened, where and why, and what is shown `instead`. `text`: what was to be opened, if it is one that the reader can
+   * see: only then are there lines and columns to speak of.
+   */
+  refused(what: string, trouble: Trouble, { text, instead }: { text: string | undefined; instead: string }): void {
     const place = [
-      trouble.line !== undefined && `line ${trouble.line}`,
-      trouble.column !== undefined && `column ${trouble.column}`,
+      text !== undefined && trouble.line !== undefined && `line ${trouble.line}`,
+      text !== undefined && trouble.column !== undefined && `column ${trouble.column}`,
       trouble.path !== undefined && trouble.path !== '' && `field ${trouble.path}`,
     ].filter(Boolean);
     // The place stands in the first sentence already.
@@ -23,7 +26,7 @@ export class Notice {
       el('p', {}, el('strong', {}, `${what} could not be opened`), place.length > 0 && ` (${place.join(', ')})`, '.'),
       el('p', {}, message),
       line !== undefined && line.trim() !== '' && excerpt(line, trouble.line ?? 1, trouble.column ?? 1),
-      el('p', { class: 'muted' }, 'The scenario that was open stays.'),
+      el('p', { class: 'muted' }, instead),
     );
   }
 

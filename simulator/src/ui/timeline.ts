@@ -1,6 +1,6 @@
 import type { Policy } from 'turnback-policy/simulate';
 import type { Frame } from '../chart/frame.js';
-import { ticks, timeScale } from '../chart/frame.js';
+import { pointed, ticks, timeScale } from '../chart/frame.js';
 import type { Hit } from '../chart/hit.js';
 import { px } from '../chart/strokes.js';
 import type { Batches, Run } from '../model/columns.js';
@@ -86,6 +86,8 @@ export class Timeline {
   /** Draws what became of the batches. `keep`: it is the same scenario still, so that the stretch shown stays. */
   draw(batches: Batches, runs: readonly Run[], { keep }: { keep: boolean }): void {
     this.#drawn = { batches, runs };
+    // It told a moment of what was there before.
+    if (!keep) this.#crosshair.hidden = true;
     if (!keep || this.#chosen.batch >= batches.count)
       this.#chosen = { policy: -1, batch: runs[0]?.lanes[0]?.order[0] ?? 0 };
     const until = runs.reduce((latest, run) => Math.max(latest, run.until), 0);
@@ -95,6 +97,13 @@ export class Timeline {
     this.#zooming.span(from - air, until + air, { keep });
     this.#zooming.resize(this.#stack.clientWidth);
     this.#later();
+  }
+
+  /** Nothing is looked at any more. The cursor stays where it is, for the keyboard. */
+  clear(): void {
+    for (const view of this.#bands) view.ring(undefined);
+    this.#select(-1, this.#chosen.batch);
+    this.#events.looked(undefined, false);
   }
 
   /** What an exported figure shows: the stretch in sight, of every policy. */
@@ -173,12 +182,17 @@ export class Timeline {
         this.#bands[Math.min(from, this.#bands.length - 1)]?.focus();
       },
       pointed: (at, time) => this.#point(mine(), at, time),
-      clicked: (at) => {
+      clicked: (at, top) => {
+        if (at === undefined) {
+          this.clear();
+          return;
+        }
+        // The details are there before the mark is moved clear of them.
+        this.#events.looked({ policy: mine(), at }, false);
         if (at.kind === 'batch') {
           this.#select(mine(), at.batch);
           view.focus();
-        }
-        this.#events.looked({ policy: mine(), at }, false);
+        } else uncover(top);
       },
       focused: (batch) => this.#choose(mine(), batch),
       key: (event) => this.#key(event, mine()),
@@ -203,8 +217,9 @@ export class Timeline {
     for (const view of this.#bands) view.ring(at?.kind === 'batch' ? at.batch : undefined);
     this.#crosshair.hidden = time === undefined;
     if (time !== undefined) {
-      this.#crosshair.style.left = `${px(timeScale(this.#frame())(time))}px`;
-      this.#crosshair.dataset.at = moment(Math.max(0, time - (this.#drawn?.batches.origin ?? 0)));
+      const frame = this.#frame();
+      this.#crosshair.style.left = `${px(timeScale(frame)(time))}px`;
+      this.#crosshair.dataset.at = pointed(frame, time - (this.#drawn?.batches.origin ?? 0));
     }
     this.#events.looked(at === undefined ? undefined : { policy, at }, true);
   }
@@ -250,4 +265,14 @@ export class Timeline {
     }
     event.preventDefault();
   }
+}
+
+/** So much of the picture stays in sight beneath a mark, in pixels. */
+const CLEAR = 24;
+
+/** Moves the page so that what stands at `top` is not beneath what covers the window's lower end (page.css: `scroll-padding-bottom`). */
+function uncover(top: number): void {
+  const covered = Number.parseFloat(getComputedStyle(document.documentElement).scrollPaddingBottom);
+  const over = top + CLEAR - (window.innerHeight - covered);
+  if (over > 0) window.scrollBy(0, over);
 }
