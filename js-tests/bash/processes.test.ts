@@ -1,12 +1,13 @@
 // The whole tree ends: on a time-out, an abort, leftovers that hold the output, and the exit of this process.
 import { execFileSync, spawn } from 'node:child_process';
 import { getEventListeners } from 'node:events';
-import { readFileSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
+import { setTimeout as pause } from 'node:timers/promises';
 import type { TurnbackError } from 'turnback';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
-import { hearing, lives, marked, recordingGuard, rejection, temporary, VERDICT } from './support.js';
+import { commandOf, hearing, lives, marked, recordingGuard, rejection, temporary, VERDICT } from './support.js';
 
 /** Programs that will not end by themselves, in every way that makes them hard to end. Each says `ready`. */
 const STUBBORN: Record<string, string> = {
@@ -125,9 +126,17 @@ describe('abort', () => {
       signal: controller.signal,
     });
     await moment;
+    // The clock stands still until it has its environment back: that comes within the moment, however slow the machine is.
+    vi.useFakeTimers({ toFake: ['performance'] });
+    onTestFinished(() => void vi.useRealTimers());
     controller.abort();
+    const pid = () => Number(readFileSync(join(sandbox, 'pid'), 'utf8'));
+    const started = () => existsSync(join(sandbox, 'pid')) && commandOf(pid()) === 'sleep\x001000\0';
+    // By hand: `expect.poll` would turn the clock.
+    while (!started()) await pause(5);
+    vi.useRealTimers();
     await rejection(ran);
-    expect(lives(Number(readFileSync(join(sandbox, 'pid'), 'utf8')))).toBe(false);
+    expect(lives(pid())).toBe(false);
   });
 
   it('ends one that left the session without its environment: its parent tells', async () => {

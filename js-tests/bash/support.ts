@@ -58,6 +58,11 @@ export function lives(pid: number): boolean {
   return stat !== '' && !/^[ZX]/.test(stat.slice(stat.lastIndexOf(')') + 2));
 }
 
+/** What a process was started as, each word with a NUL behind it; empty when there is none. */
+export function commandOf(pid: number): string {
+  return contentOf(`/proc/${pid}/cmdline`);
+}
+
 function contentOf(path: string): string {
   try {
     return readFileSync(path, 'latin1');
