@@ -1,5 +1,5 @@
-// X3, G5, G11, G14: the guard in the hooks of the Claude Agent SDK. The SDK is not installed here: its licence forbids that others pass it
-// on, and it brings a program of 200 MB. The inputs are those of its types (0.3.332), and hooks are called as it calls them.
+// X3, G5, G11, G14: the guard in the hooks of the Claude Agent SDK. The inputs are those of its types (0.3.332), and hooks are called as it
+// calls them: so also what no version does that can be installed. `packaging/claude` runs the SDK itself.
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { createGuard, type GuardOptions, localDriver } from 'turnback';
