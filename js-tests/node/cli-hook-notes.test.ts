@@ -20,7 +20,8 @@ describe.each(PLACES)('notes that would be %s', (_, place) => {
     writeFileSync(join(made.home, 'file'), '');
     const more = { XDG_STATE_HOME: place(made.home) };
     const hook = (over: object = {}, flag: Record<string, string> = {}) =>
-      made.start(call(made.workspace, over), ['--json', '--block'], { more: { ...more, ...flag } }).over;
+      made.start(call(made.workspace, over), ['--json', '--block', '--limit', '100s'], { more: { ...more, ...flag } })
+        .over;
     return { ...made, hook };
   }
 
@@ -62,16 +63,18 @@ describe('a checkpoint that can no longer be noted when it is made', () => {
     const mine = () => readdirSync(made.notes).find((name) => !name.includes('.') && !others.includes(name));
     while (mine() === undefined) await new Promise(setImmediate);
     const note = join(made.notes, mine() ?? '');
+    // With --block a process of its own does the work.
+    const worker = readFileSync(`/proc/${child.pid}/task/${child.pid}/children`, 'utf8').trim();
     const go = async () => {
       await lock.release();
       return await over;
     };
-    return { ...made, child, note, go };
+    return { ...made, worker, note, go };
   }
 
   it('protects its call; its attempt is not held against the prompt', async () => {
-    const { workspace, child, note, go, told } = await begun();
-    mkdirSync(`${note}.${child.pid}`);
+    const { workspace, worker, note, go, told } = await begun();
+    mkdirSync(`${note}.${worker}`);
     const { code, stdout, stderr } = await go();
     expect({ code, ...JSON.parse(stdout) }).toMatchObject({ code: 0, outcome: 'created', late: false });
     expect(stderr).toMatch(WARNING);

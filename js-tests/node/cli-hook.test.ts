@@ -123,12 +123,12 @@ describe('what needs none', () => {
   it('with the flag off and while the store is paused; the one that comes after is late (G3, C17)', async () => {
     const { workspace, env, start, told, checkpoints } = prepared();
     const more = { SANDBOX_CHECKPOINT_BEFORE_AGENT_BATCH: 'false' };
-    const off = await start(call(workspace), ['--json', '--block'], { more }).over;
+    const off = await start(call(workspace), ['--json', '--block', '--limit', '100s'], { more }).over;
     expect(off.code).toBe(0);
     expect(JSON.parse(off.stdout)).toMatchObject({ outcome: 'skipped', reason: 'flag_off' });
     expect(turnback(['pause'], { env }).code).toBe(0);
     for (let n = 0; n < 4; n += 1) {
-      const paused = await told(call(workspace, { prompt_id: NEXT_PROMPT }), '--block');
+      const paused = await told(call(workspace, { prompt_id: NEXT_PROMPT }), '--block', '--limit', '100s');
       expect(paused).toMatchObject({ outcome: 'skipped', reason: 'paused' });
     }
     expect(turnback(['resume'], { env }).code).toBe(0);

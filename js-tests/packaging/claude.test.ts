@@ -3,6 +3,7 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, describe, expect, it, onTestFinished } from 'vitest';
+import { freeze, mounted, thaw } from '../guard/frozen-disk.js';
 import { call } from '../node/hook.js';
 import { picture, temporary, write } from '../node/support.js';
 import { environment, install, Outside, programOf, runs } from './claude/host.js';
@@ -261,5 +262,25 @@ describe('Claude Code', () => {
     const said = result.error ? model.results.get(TIDY)?.[0]?.text : debugged();
     for (const sentence of sentences) expect(said).toContain(sentence);
     onlyTheModel(model);
+  });
+
+  it.for([
+    ['runs when the host’s own limit is over', '"timeout": 310', '"timeout": 3', { error: false }],
+    ['does not run with --block', '--limit 300s', '--limit 1s --block', { error: true }],
+  ] as const)('a call whose hook hangs in the kernel %s', async ([, from, to, result], context) => {
+    const there = mounted();
+    if ('reason' in there) return context.skip(there.reason);
+    const { workspace, model, claude } = await started(
+      () => ({ [TIDY]: [[bash('touch ran')]] }),
+      settings().replace(from, to),
+    );
+    if (!freeze(there.mount)) return context.skip('fsfreeze is not possible here');
+    try {
+      expect(await claude(['-p', TIDY], { XDG_STATE_HOME: join(there.mount, 'state') })).toMatchObject(DONE);
+    } finally {
+      thaw(there.mount);
+    }
+    expect(model.results.get(TIDY)).toMatchObject([result]);
+    expect(existsSync(join(workspace, 'ran'))).toBe(!result.error);
   });
 });

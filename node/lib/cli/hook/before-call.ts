@@ -24,6 +24,8 @@ export interface Call {
   signal: AbortSignal;
   /** What is left of the time, in milliseconds, as of now. */
   leftMs: () => number;
+  /** Whether whoever started this process is still there: if not, the call may be running. */
+  isAwaited: () => boolean;
 }
 
 /** What became of the call's checkpoint, in the guard's words. */
@@ -53,8 +55,10 @@ export async function beforeCall(call: Call, opened: (store: Opened) => void): P
     if (!known.ran) notes.write({ ...known, ran: true });
     return skipped('flag_off');
   }
-  const answer = await alone(notes.name, call.signal, async () => {
-    const known = notes.read();
+  const answer = await alone(notes.name, call, async (isAlone) => {
+    const noted = notes.read();
+    // Another call may have begun since.
+    const known = isAlone ? noted : { ...noted, ran: true };
     const standing = Notes.standing(known);
     if (standing !== undefined) return covered(standing);
     if (known.attempts >= MOST_ATTEMPTS) return failed('attempts_exhausted');
@@ -72,6 +76,10 @@ async function attempt(call: Call, notes: Notes, known: Known, opened: (store: O
   const verdict = await checkpoint(call, store, known.ran || !noted);
   const { outcome, reason, late, partial, checkpointId } = verdict;
   if (verdict.protected && checkpointId !== undefined) {
+    if (!call.isAwaited()) {
+      await store.manager.deleteCheckpoint(checkpointId);
+      return failed('nobody waits for the answer any more');
+    }
     const path = (await store.manager.getCheckpoint(checkpointId))?.snapshotPath;
     if (path === undefined) return failed('the checkpoint was deleted at once');
     notes.write({ ran: true, attempts: 0, checkpoint: { id: checkpointId, path, late } });

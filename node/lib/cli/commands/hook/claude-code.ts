@@ -9,6 +9,7 @@ import { CHECKPOINT_TIMEOUT_MS } from '../../../policy.js';
 import { isReadOnly } from '../../../read-only.js';
 import type { Command } from '../../command.js';
 import { EXIT } from '../../exit.js';
+import { apart } from '../../hook/apart.js';
 import { type Answer, beforeCall } from '../../hook/before-call.js';
 import { standardInput } from '../../hook/stdin.js';
 import { closed, type Opened } from '../../opening.js';
@@ -32,31 +33,50 @@ export const claudeCode: Command = {
     "of each prompt that may change something gets a checkpoint of DIR (default: the project's directory, as the host says); parallel calls and",
     'those of subagents share it. Tools that change no file (Read, Grep, Glob, …) need none.',
     'It never keeps a call from running, whatever happens: without --block the exit code is 0, and 1 for a command line that cannot be right. Nothing',
-    'is printed to stdout, save with --json; stderr says what went wrong.',
+    'is printed to stdout, save with --json; stderr says what went wrong. With --block a process of its own does the work, so that the answer comes in',
+    'time also where a disk hangs.',
     'The prompts and their checkpoints: turnback turns. Back to before a prompt: turnback rollback --turn ID.',
   ],
   examples: ['turnback hook claude-code', 'turnback hook claude-code --unless-read-only --limit 30s'],
   async run({ args, value, has }, { store, output, signal: interrupted }) {
+    const parent = process.ppid;
     const limit = value('limit');
     const limitMs = limit === undefined ? CHECKPOINT_TIMEOUT_MS : deadline('--limit', milliseconds('--limit', limit));
     const from = performance.now();
     const over = new AbortController();
     const timer = setTimeout(() => over.abort(new Error('the time is over')), limitMs);
     const signal = AbortSignal.any([over.signal, interrupted]);
+    const leftMs = () => Math.max(1, limitMs - (performance.now() - from));
     let opened: Opened | undefined;
     let answer: Answer & { turnId?: string };
     try {
-      const input = parsed(await standardInput(signal));
+      const text = await standardInput(signal);
+      const input = parsed(text);
       const needless = whyNone(input, has('unless-read-only'));
       if (needless !== undefined) {
         answer = { outcome: 'skipped', protected: false, reason: needless };
+      } else if (has('block')) {
+        const options = ['store', 'store-cap'].filter(has).map((name) => `--${name}=${value(name)}`);
+        const limited = [...options, `--limit=${Math.ceil(leftMs())}ms`, '--json', '--quiet', '--'];
+        const line = [...claudeCode.name.split(' '), ...limited, ...args];
+        answer = await apart({ input: text, line, leftMs, interrupted });
       } else {
         const { CLAUDE_PROJECT_DIR: project } = process.env;
         const directory = await canonical(Buffer.from(resolve(args[0] ?? textIn(project) ?? textIn(input.cwd) ?? '.')));
         const turnId = turnIn(input.prompt_id) ?? turnIn(input.tool_use_id) ?? randomUUID();
         const storeName = value('store') ?? process.env.TURNBACK_STORE ?? '';
-        const leftMs = () => Math.max(1, limitMs - (performance.now() - from));
-        const call = { directory, turnId, storeName, store, logger: output.logger(), interrupted, signal, leftMs };
+        const isAwaited = () => process.ppid === parent;
+        const call = {
+          directory,
+          turnId,
+          storeName,
+          store,
+          logger: output.logger(),
+          interrupted,
+          signal,
+          leftMs,
+          isAwaited,
+        };
         const made = await beforeCall(call, (found) => {
           opened = found;
         });
