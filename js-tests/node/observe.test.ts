@@ -2,7 +2,7 @@
 
 import { randomBytes } from 'node:crypto';
 import { tracingChannel } from 'node:diagnostics_channel';
-import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { context, SpanStatusCode, trace } from '@opentelemetry/api';
 import { AsyncLocalStorageContextManager } from '@opentelemetry/context-async-hooks';
@@ -289,6 +289,31 @@ describe("the engine's own events", () => {
       // That old checkpoints went to make room.
       expect(engine().map(({ level }) => level)).toEqual(logLevel === 'warn' ? [] : expect.arrayContaining(['info']));
     }
+  });
+
+  it('of more than a thousand at once the last are dropped, and it is told how many', async () => {
+    const { logger, lines, engine } = keeping();
+    const home = temporary();
+    const store = join(home, 'store');
+    await using manager = await CheckpointManager.open({ store, logger, logLevel: 'debug' });
+    /** A checkpoint of a workspace with so many lines in its ignore file that are no patterns: each of them is an event. */
+    const checkpoint = (bad: number) => {
+      const workspace = write(join(home, `w${bad}`), { '.gitignore': '[z-a]\n'.repeat(bad) });
+      return manager.createCheckpoint(workspace, 'p', 'manual', {}, { excludeIgnored: true });
+    };
+    const heard = () => engine().filter(({ message }) => message === 'a line of an ignore file is no pattern').length;
+    const dropped = () => lines.filter(({ fields }) => 'dropped' in fields);
+
+    await checkpoint(300);
+    expect([heard(), dropped()]).toEqual([300, []]);
+    const made = checkpoint(5000);
+    // All of them are there before this turn of the event loop is over: nothing is taken meanwhile.
+    while (readdirSync(join(store, 'checkpoints')).length < 2);
+    await made;
+    const message = 'so many more events of the engine came at once, and were dropped';
+    expect([heard(), dropped()]).toEqual([1300, [{ level: 'warn', fields: { dropped: 4000 }, message }]]);
+    await checkpoint(7);
+    expect([heard(), dropped().length]).toEqual([1307, 1]);
   });
 
   it('go to the logger of their own manager only', async () => {
