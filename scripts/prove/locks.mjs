@@ -19,6 +19,13 @@ export const locks = [
     test: 'scenarios/cancel.rs::a_workspace_that_is_in_use',
   },
   {
+    what: 'a lock is given back, whoever was forked meanwhile and has its file open',
+    file: 'store/lock.rs',
+    take: 'while rustix::fs::flock(&self.file, FlockOperation::Unlock) == Err(Errno::INTR) {}',
+    give: 'let _ = &self.file;',
+    test: 'sandbox_suite/leases.rs::what_is_started_meanwhile_holds_nothing',
+  },
+  {
     what: "the store's lock is held alone while something is removed",
     file: 'store/lock.rs',
     take: 'FileLock::acquire(&layout.store_lock(), LockKind::Exclusive, wait, ctx)',

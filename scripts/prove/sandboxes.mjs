@@ -156,4 +156,11 @@ export const sandboxes = [
     give: '',
     test: 'sandbox_git/commit.rs::holds_back_what_makes_the_host_run_something',
   },
+  {
+    what: 'git: what was held back is not in the next baseline',
+    file: 'sandbox/git_worktree/carry.rs',
+    take: '*next = Next::publish(scene, (old, now), &changed.held, &plan_of(self.handle.plan_id())?)?;',
+    give: '',
+    test: 'sandbox_git/held_back.rs::goes_with_a_rollback',
+  },
 ];

@@ -14,10 +14,10 @@ use super::types::Checkpoint;
 use super::workspace::{Broad, Workspace, identity, make_private};
 use crate::context::Context;
 use crate::error::{Code, Result};
-use crate::model::{Node, Timestamp};
+use crate::model::{Node, RelPath, Timestamp};
 use crate::store::{Draft, Durability, End, FileLock, LockKind, Patience, Preview, RulesRecord, remove_tree};
 use crate::tree::mirror::Mirror;
-use crate::tree::{Limits, Rules, SourceCache, change, differences};
+use crate::tree::{Difference, Limits, Rules, SourceCache, change, differences};
 
 /// How a baseline is called among a sandbox's checkpoints.
 pub(crate) const BASELINE_LABEL: &str = "baseline";
@@ -138,21 +138,24 @@ impl Manager {
     /// Whether a checkpoint's workspace holds anything that the checkpoint does not: also what no checkpoint can keep, save sockets
     /// and devices.
     pub(crate) fn differs(&self, from: CheckpointId, ctx: &Context) -> Result<bool> {
-        use crate::model::FileKind::{Device, Socket};
+        let found = self.differences_since(from, ctx)?;
+        Ok(found.iter().any(|difference| is_unread(difference) || change(difference).is_some()))
+    }
+
+    /// What no checkpoint can keep of what a checkpoint's workspace holds and the checkpoint does not, save sockets and devices.
+    pub(crate) fn unread(&self, from: CheckpointId, ctx: &Context) -> Result<Vec<RelPath>> {
+        let found = self.differences_since(from, ctx)?;
+        Ok(found.into_iter().filter(is_unread).map(|difference| difference.path).collect())
+    }
+
+    fn differences_since(&self, from: CheckpointId, ctx: &Context) -> Result<Vec<Difference>> {
         let inner = self.open_inner()?;
         let _store = inner.share_store(ctx)?;
         let from = inner.catalog.require(from)?;
         let before = from.parsed.picture(&inner.packs)?;
         let preview = Preview::new(&inner.packs);
         let after = inner.picture_now(&from, &before, &preview, ctx)?;
-        let found = differences(&before, &after, &preview, ctx)?;
-        Ok(found.iter().any(|difference| {
-            let node = difference.after.as_ref().map(|entry| &entry.node);
-            match node {
-                Some(Node::Uncovered { kind, .. }) => !matches!(kind, Socket | Device),
-                _ => change(difference).is_some(),
-            }
-        }))
+        differences(&before, &after, &preview, ctx)
     }
 
     /// Deletes the checkpoints of a sandbox that nobody ever worked in.
@@ -275,6 +278,13 @@ impl Inner {
         let appender = cache.appender();
         Ok(Some(Learned { cache, appender, identity }))
     }
+}
+
+/// Whether something is there that no checkpoint can keep, but a socket or a device, of which there is nothing to keep.
+fn is_unread(difference: &Difference) -> bool {
+    use crate::model::FileKind::{Device, Socket};
+    matches!(&difference.after, Some(entry)
+        if matches!(&entry.node, Node::Uncovered { kind, .. } if !matches!(kind, Socket | Device)))
 }
 
 /// Makes a directory with its parents, for us alone whatever the umask (C9).

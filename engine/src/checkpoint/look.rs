@@ -5,7 +5,7 @@ use turnback_core::CheckpointId;
 use super::manager::Manager;
 use crate::context::Context;
 use crate::error::Result;
-use crate::model::{Entry, Node, Objects as _, RelPath};
+use crate::model::{Entry, Node, Reason, RelPath, Uncovered};
 use crate::tree::lookup;
 
 impl Manager {
@@ -17,21 +17,26 @@ impl Manager {
         lookup(&picture, path, &inner.packs)
     }
 
-    /// All paths that are no directories at and beneath a path of a checkpoint.
-    pub(crate) fn leaves(&self, id: CheckpointId, path: &RelPath) -> Result<Vec<RelPath>> {
+    /// What a checkpoint could not cover and an earlier one of the same workspace did, or did not have. Without what was excluded.
+    pub(crate) fn newly_uncovered(
+        &self,
+        earlier: CheckpointId,
+        later: CheckpointId,
+    ) -> Result<Vec<Uncovered>> {
         let inner = self.open_inner()?;
         let _store = inner.share_store(&Context::default())?;
-        let picture = inner.catalog.require(id)?.parsed.picture(&inner.packs)?;
+        let before = inner.catalog.require(earlier)?.parsed.picture(&inner.packs)?;
+        let published = inner.catalog.require(later)?;
+        let after = published.parsed.picture(&inner.packs)?;
         let mut found = Vec::new();
-        let mut todo = vec![(path.clone(), lookup(&picture, path, &inner.packs)?)];
-        while let Some((path, entry)) = todo.pop() {
-            match entry.map(|entry| entry.node) {
-                None => {}
-                Some(Node::Directory { manifest }) => {
-                    let entries = inner.packs.directory(manifest)?;
-                    todo.extend(entries.into_iter().map(|entry| (path.join(&entry.name), Some(entry))));
-                }
-                Some(_) => found.push(path),
+        for one in inner.all_uncovered(&published)? {
+            let is_uncovered = |picture| -> Result<bool> {
+                let there = lookup(picture, &one.path, &inner.packs)?;
+                Ok(there.is_some_and(|entry| matches!(entry.node, Node::Uncovered { .. })))
+            };
+            // Of a file that changed while it was read there is something, too.
+            if one.reason != Reason::Excluded && is_uncovered(&after)? && !is_uncovered(&before)? {
+                found.push(one);
             }
         }
         Ok(found)

@@ -6,7 +6,7 @@ use turnback_core::{PlanId, SandboxId, SandboxStatus};
 
 use super::beside::beside;
 use super::frozen;
-use super::git_worktree::{holds_back, take_up_abandoned};
+use super::git_worktree::take_up_abandoned;
 use super::lease::{Claim, Owner, claim, owner};
 use super::names::{Mechanism, StrategyName};
 use super::record::Record;
@@ -136,7 +136,6 @@ impl Sandboxes {
             // Nobody ever worked there, or all was saved.
             (Pending | CleanedUp, ..) | (_, StrategyName::None, _) => Ok(Some(false)),
             _ if !beside(record)?.is_empty() => Ok(Some(true)),
-            (_, StrategyName::GitWorktree, Some(_)) if holds_back(record)? => Ok(Some(true)),
             (.., Some(baseline)) => self.manager.differs(baseline, ctx).map(Some),
             (.., None) => Ok(None),
         }

@@ -19,7 +19,7 @@ use crate::checkpoint::standing::{Standing, refuse_link, standing};
 use crate::checkpoint::{CreateRequest, RootPath};
 use crate::context::Context;
 use crate::error::{Code, Error, Result};
-use crate::model::escape;
+use crate::model::{RelPath, escape};
 use crate::report::RollbackReport;
 
 /// How many changed paths an error names.
@@ -201,9 +201,12 @@ pub trait Sandbox: Debug + Send + Sync {
             };
             match unsaved_work {
                 Ok(false) if beside.is_empty() => {}
-                Ok(false) => return Err(unsaved(&[], &beside)),
+                Ok(false) => return Err(unsaved(&[], &[], &beside)),
                 Ok(true) if force => report.saved_checkpoint_id = save(&at, ctx)?,
-                Ok(true) => return Err(unsaved(&self.compare(&at, ctx)?, &beside)),
+                Ok(true) => {
+                    let unread = at.handle().manager().unread(at.baseline()?, ctx)?;
+                    return Err(unsaved(&self.compare(&at, ctx)?, &unread, &beside));
+                }
                 Err(error) if ends_all(error.code()) => return Err(error),
                 // Not known counts as unsaved: nothing is lost.
                 Err(error) if force => {
@@ -255,15 +258,23 @@ pub(super) fn named_beside(paths: &[PathBuf]) -> String {
     }
 }
 
-fn unsaved(changes: &[Change], beside: &[PathBuf]) -> Error {
+fn unsaved(changes: &[Change], unread: &[RelPath], beside: &[PathBuf]) -> Error {
     let mut named: Vec<_> = changes.iter().take(NAMED).map(|change| change.path.to_string()).collect();
+    named.extend(unread.iter().take(NAMED).map(ToString::to_string));
     named.extend(lines(beside));
-    let found = match changes.len() {
-        0 if !beside.is_empty() => "nothing in it changed since its baseline".to_owned(),
-        0 => "files that no checkpoint can read came since its baseline".to_owned(),
-        1 => "1 path changed since its baseline".to_owned(),
-        n => format!("{n} paths changed since its baseline"),
-    };
+    let mut found: Vec<String> = Vec::new();
+    match changes.len() {
+        0 if !unread.is_empty() => {}
+        0 => found.push("nothing in it changed since its baseline".to_owned()),
+        1 => found.push("1 path changed since its baseline".to_owned()),
+        n => found.push(format!("{n} paths changed since its baseline")),
+    }
+    match unread.len() {
+        0 => {}
+        1 => found.push("1 path cannot be read that was not so in its baseline".to_owned()),
+        n => found.push(format!("{n} paths cannot be read that were not so in its baseline")),
+    }
+    let found = found.join(", and ");
     Error::new(
         Code::UnsavedWork,
         format!("the sandbox holds unsaved work: {found}{}", named_beside(beside)),

@@ -32,7 +32,15 @@ pub enum Patience {
 /// A held lock; dropping it, or dying, frees it.
 #[derive(Debug)]
 pub struct FileLock {
-    _file: File,
+    file: File,
+}
+
+impl Drop for FileLock {
+    fn drop(&mut self) {
+        // A process that another thread has just forked has the file open until it becomes its program: closing alone would leave the
+        // lock with it, and for that long whoever looks would take somebody for alive who is not (S9).
+        while rustix::fs::flock(&self.file, FlockOperation::Unlock) == Err(Errno::INTR) {}
+    }
 }
 
 impl FileLock {
@@ -50,7 +58,7 @@ impl FileLock {
         let mut pause = Duration::from_micros(200);
         loop {
             match rustix::fs::flock(&file, operation) {
-                Ok(()) => return Ok(Self { _file: file }),
+                Ok(()) => return Ok(Self { file }),
                 Err(Errno::INTR) => continue,
                 Err(Errno::AGAIN) => {}
                 Err(e) => return Err(Error::io("taking a lock of the store", e).at(path)),

@@ -26,7 +26,10 @@ pub fn child(test: &str, directory: &Path) -> Command {
 /// The ignored test `test` as user 65534, with `directory` made that user's own. Only root can do this.
 pub fn as_nobody(test: &str, directory: &Path) -> Command {
     let exe = directory.join("exe");
-    std::fs::copy(std::env::current_exe().unwrap(), &exe).unwrap();
+    // Copied by another process: one that a second thread of this one forks meanwhile would have it open for writing, and nobody could
+    // run it for that long.
+    let copied = Command::new("cp").arg(std::env::current_exe().unwrap()).arg(&exe).status().unwrap();
+    assert!(copied.success(), "{copied}");
     std::fs::set_permissions(&exe, std::fs::Permissions::from_mode(0o755)).unwrap();
     std::os::unix::fs::chown(directory, Some(65534), Some(65534)).unwrap();
     let mut command = Command::new("setpriv");

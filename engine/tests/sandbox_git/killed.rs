@@ -85,8 +85,12 @@ fn has_strace() -> bool {
 }
 
 /// Which kills to try: every one at first, then ever fewer.
-fn sweep(mut one: impl FnMut(&str, u32) -> bool) {
-    for call in CALLS {
+fn sweep(one: impl FnMut(&str, u32) -> bool) {
+    sweep_of(&CALLS, one);
+}
+
+fn sweep_of(calls: &[&str], mut one: impl FnMut(&str, u32) -> bool) {
+    for call in calls {
         let mut n = 1;
         while one(call, n) {
             n += 1 + n / 6;
@@ -192,6 +196,51 @@ fn while_it_is_committed() {
     });
     eprintln!("{kills} kills, {done} of them after the commit was certain");
     assert!(kills > 40 && done > 10, "{kills} {done}");
+}
+
+/// S6, S10: what is held back is the agent's own at any moment, and goes with a rollback.
+#[test]
+fn while_something_is_held_back() {
+    if !has_strace() {
+        return;
+    }
+    let (mut kills, mut done) = (0, 0);
+    sweep_of(&["renameat", "renameat2", "rename", "unlinkat"], |call, n| {
+        let ground = Ground::new();
+        let sandbox = changed(&ground);
+        let (id, path) = (sandbox.handle().id().clone(), sandbox.handle().path().to_owned());
+        write(&path, ".envrc", "the agent's");
+        drop(sandbox);
+        let what = format!("{call} {n}");
+        let was_killed = killed_at("child_commits", ground.dir(), call, n);
+        kills += u32::from(was_killed);
+        let report = ground.sandboxes.cleanup_abandoned(&ctx()).unwrap();
+        assert_eq!((report.removed.len(), report.kept.len()), (0, 1), "{what}: {report:?}");
+        let is_new = whole(&ground, &what);
+        done += u32::from(was_killed && is_new);
+        let sandbox = ground.sandboxes.attach(&id, &ctx()).unwrap();
+        let changes = || -> Vec<String> {
+            let all = sandbox.changes(&ctx()).unwrap().into_iter().map(|one| one.path.to_string());
+            all.filter(|path| path.contains('.')).collect()
+        };
+        let left = if is_new { vec![".envrc"] } else { vec![".envrc", "a.txt", "dir/b.txt"] };
+        assert_eq!(changes(), left, "{what}");
+        let report = sandbox.commit(&CommitOptions::default(), &ctx()).unwrap();
+        assert!(report.committed && report.held_back.len() == 1, "{what}: {report:?}");
+        assert!(whole(&ground, &what), "{what}");
+        assert_eq!(fs::read(path.join(".envrc")).unwrap(), b"the agent's", "{what}");
+        assert!(sandbox.rollback(&ctx()).unwrap().restored, "{what}");
+        assert!(!path.join(".envrc").exists() && changes().is_empty(), "{what}");
+        assert!(sandbox.undo_commit(&ctx()).unwrap().restored, "{what}");
+        assert!(!whole(&ground, &what), "{what}");
+        assert!(sandbox.rollback(&ctx()).unwrap().restored, "{what}");
+        assert_eq!(changes(), Vec::<String>::new(), "{what}");
+        sandbox.cleanup(false, &ctx()).unwrap();
+        ground.is_clean();
+        was_killed
+    });
+    eprintln!("{kills} kills, {done} of them after the commit was certain");
+    assert!(kills > 10 && done > 2, "{kills} {done}");
 }
 
 #[test]

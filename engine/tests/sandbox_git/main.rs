@@ -17,6 +17,7 @@ mod conflicts;
 mod create;
 mod formats;
 mod ground;
+mod held_back;
 mod hostile;
 mod killed;
 mod leads_out;

@@ -2,7 +2,8 @@
 
 use std::fs;
 use std::io::{BufRead, BufReader, Write};
-use std::process::{Child, Stdio};
+use std::process::{Child, Command, Stdio};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use turnback_core::SandboxId;
@@ -62,6 +63,31 @@ fn a_live_holder_keeps_it_and_a_dead_one_does_not() {
     let report = place.sandboxes.cleanup_abandoned(&ctx()).unwrap();
     assert_eq!((report.removed, report.kept.len()), (vec![id], 0));
     assert!(!path.exists());
+    place.is_clean(0);
+}
+
+/// What another thread starts has this process's locks open for a moment, and keeps nothing by that.
+#[test]
+fn what_is_started_meanwhile_holds_nothing() {
+    let place = Place::here();
+    place.write("f", "x");
+    drop(place.create());
+    let is_over = AtomicBool::new(false);
+    let seen: Vec<_> = std::thread::scope(|scope| {
+        scope.spawn(|| {
+            while !is_over.load(Ordering::Relaxed) {
+                drop(Command::new("true").status());
+            }
+        });
+        let seen = (0..300).map(|_| place.sandboxes.list(&ctx())).collect();
+        is_over.store(true, Ordering::Relaxed);
+        seen
+    });
+    for (round, listed) in seen.into_iter().enumerate() {
+        let info = &listed.unwrap()[0];
+        assert_eq!((info.owner, info.unsaved), (Owner::Orphan, Some(false)), "round {round}");
+    }
+    assert_eq!(place.sandboxes.cleanup_abandoned(&ctx()).unwrap().removed.len(), 1);
     place.is_clean(0);
 }
 

@@ -7,10 +7,11 @@ use turnback_core::CheckpointId;
 
 use super::changed::{Changed, applied};
 use super::merge::{How, Three, merge};
+use super::next_baseline::Next;
 use super::objects::{Item, Tree, encode_commit};
 use super::pending::{self, Then, Undo, text};
 use super::refs::Head;
-use super::registration::{Registered, listed};
+use super::registration::Registered;
 use super::repository::Repository;
 use crate::context::Context;
 use crate::error::{Code, Error, Result};
@@ -31,7 +32,7 @@ pub(super) struct CommitAim<'a> {
     pub(super) author: &'a [u8],
     pub(super) texts: bool,
     /// The sandbox's new baseline, and the one so far.
-    pub(super) now: CheckpointId,
+    pub(super) next: Next,
     pub(super) old: CheckpointId,
     /// Found on the way.
     pub(super) own: Option<Own>,
@@ -197,7 +198,7 @@ impl Aim<'_> {
                 is_undo: true,
                 baseline: undo.baseline.clone(),
                 base: undo.base.clone(),
-                held: undo.held.clone(),
+                walked: None,
                 undo: None,
             },
         }
@@ -213,7 +214,6 @@ impl CommitAim<'_> {
         to: Option<Oid>,
         is_branch_only: bool,
     ) -> Then {
-        let held: Vec<RelPath> = self.changed.held.iter().map(|held| held.path.clone()).collect();
         let undo = Undo {
             head,
             is_branch_only,
@@ -223,7 +223,6 @@ impl CommitAim<'_> {
             own: self.own.map(|own| (text(own.from), own.commit.to_string())),
             baseline: self.old.to_string(),
             base: text(registered.base),
-            held: listed(&registered.held),
         };
         let moves_nothing = self.changed.items.is_empty()
             && from == to
@@ -235,9 +234,9 @@ impl CommitAim<'_> {
         };
         Then {
             is_undo: false,
-            baseline: self.now.to_string(),
+            baseline: self.next.baseline.to_string(),
             base: text(self.own.map(|own| own.commit).or(registered.base)),
-            held: listed(&held),
+            walked: self.next.walked.map(|id| id.to_string()),
             undo: Some(undo),
         }
     }

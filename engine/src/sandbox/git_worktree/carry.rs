@@ -6,8 +6,9 @@ use turnback_core::{CheckpointId, Phase, SandboxStatus};
 
 use super::aim::{Aim, CommitAim, UndoAim};
 use super::changed::{Changed, Sorter, leads};
-use super::finish::{recover, settled};
+use super::finish::{forget_old, recover, settled};
 use super::moving::{Moved, Scene, move_head};
+use super::next_baseline::Next;
 use super::pending::{self, Pending, Undo, Work};
 use super::refs::Reflog;
 use super::{GitWorktreeSandbox, worktree_index};
@@ -67,10 +68,14 @@ impl GitWorktreeSandbox {
         request.root = RootPath::Recorded;
         let now = scene.manager.create_before(self.handle.path(), request, ctx)?.checkpoint_id;
         scene.manager.set_pinned(now, true)?;
-        let done = self.commit_checkpoint(&mut at, &scene, options, only_looks, (old, now));
-        let is_used = at.record().is_ok_and(|record| record.baseline == Some(now) || is_pending(record));
-        if !is_used && let Err(error) = scene.manager.delete(now) {
-            tracing::warn!(%error, "the checkpoint of a commit that was not made stays until the sandbox goes");
+        let mut next = Next::as_walked(now);
+        let done = self.commit_checkpoint(&mut at, &scene, options, only_looks, old, &mut next);
+        let is_used =
+            at.record().is_ok_and(|record| record.baseline == Some(next.baseline) || is_pending(record));
+        for id in next.ids().filter(|_| !is_used) {
+            if let Err(error) = scene.manager.delete(id) {
+                tracing::warn!(%error, "the checkpoint of a commit that was not made stays until the sandbox goes");
+            }
         }
         done
     }
@@ -81,9 +86,14 @@ impl GitWorktreeSandbox {
         scene: &Scene<'_>,
         options: &CommitOptions,
         only_looks: bool,
-        (old, now): (CheckpointId, CheckpointId),
+        old: CheckpointId,
+        next: &mut Next,
     ) -> Result<CommitReport> {
-        let all = scene.manager.diff(old, DiffTo::Checkpoint(now), scene.ctx)?;
+        let now = next.baseline;
+        let uncovered = scene.manager.newly_uncovered(old, now)?;
+        let mut all = scene.manager.diff(old, DiffTo::Checkpoint(now), scene.ctx)?;
+        // What lies in something that cannot be read is not gone.
+        all.retain(|change| !uncovered.iter().any(|one| change.path.starts_with(&one.path)));
         let sandbox = Root::open(self.handle.path())?;
         let base = scene.repository.tree_of(scene.registered.base)?;
         let resource = Root::open(self.handle.resource())?;
@@ -98,14 +108,17 @@ impl GitWorktreeSandbox {
             base: &base,
             options,
         };
-        let changed = sorter.run(all, &scene.registered.held)?;
+        let changed = sorter.run(all, uncovered)?;
+        if !only_looks {
+            *next = Next::publish(scene, (old, now), &changed.held, &plan_of(self.handle.plan_id())?)?;
+        }
         let message = options.message.clone().unwrap_or_else(|| default_message(&changed));
         let mut aim = CommitAim {
             changed: &changed,
             message: &message,
             author: &scene.author,
             texts: options.text_merge.unwrap_or(true),
-            now,
+            next: *next,
             old,
             own: None,
             only_looks: false,
@@ -138,7 +151,7 @@ impl GitWorktreeSandbox {
                     return Ok(CommitReport { committed: false, conflicts, ..report });
                 }
                 Moved::Nothing => {
-                    let then = CommitAim { own: None, ..new_aim(&changed, &message, scene, now, old) };
+                    let then = CommitAim { own: None, ..new_aim(&changed, &message, scene, *next, old) };
                     let work = Work::new(
                         None,
                         None,
@@ -223,7 +236,7 @@ fn new_aim<'a>(
     changed: &'a Changed,
     message: &'a str,
     scene: &'a Scene<'_>,
-    now: CheckpointId,
+    next: Next,
     old: CheckpointId,
 ) -> CommitAim<'a> {
     let (texts, only_looks) = (false, false);
@@ -232,7 +245,7 @@ fn new_aim<'a>(
         message,
         author: &scene.author,
         texts,
-        now,
+        next,
         old,
         own: None,
         only_looks,
@@ -254,6 +267,7 @@ fn default_message(changed: &Changed) -> String {
 fn finish_record(at: &mut Locked<'_>, work: &Work) -> Result<()> {
     let done = settled(at.record()?, work)?;
     at.handle().place().write(&done)?;
+    forget_old(at.handle().manager(), at.record()?, work);
     at.renew(done);
     Ok(())
 }
@@ -298,14 +312,7 @@ fn undo_branch(at: &mut Locked<'_>, scene: &Scene<'_>, undo: Undo) -> Result<()>
         };
         scene.repository.move_branch(&scene.registered.branch, to, from, &why)?;
     }
-    let newer = at.baseline()?;
-    let then = pending::Then {
-        is_undo: true,
-        baseline: undo.baseline,
-        base: undo.base,
-        held: undo.held,
-        undo: None,
-    };
-    finish_record(at, &Work::new(None, None, None, String::new(), then))?;
-    scene.manager.delete(newer).map(drop)
+    let then =
+        pending::Then { is_undo: true, baseline: undo.baseline, base: undo.base, walked: None, undo: None };
+    finish_record(at, &Work::new(None, None, None, String::new(), then))
 }

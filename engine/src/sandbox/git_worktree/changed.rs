@@ -10,10 +10,10 @@ use super::ignored::Ignored;
 use super::objects::{Item, Kind, Tree};
 use super::registration::Registered;
 use super::repository::Repository;
-use crate::change::{Change, ChangeKind};
+use crate::change::Change;
 use crate::checkpoint::Manager;
 use crate::error::{Error, Result};
-use crate::model::{Entry, Node, RelPath};
+use crate::model::{Entry, Node, Reason, RelPath, Uncovered};
 use crate::report::Conflict;
 use crate::restore::Root;
 use crate::sandbox::commit::{CommitOptions, HeldBack, HoldReason};
@@ -96,11 +96,16 @@ pub(super) fn leads(all: &[Change], base: &Tree, config: &Config, sides: [&Root;
 }
 
 impl Sorter<'_> {
-    pub(super) fn run(&self, all: Vec<Change>, held_before: &[RelPath]) -> Result<Changed> {
+    /// `uncovered` is what came since the baseline and cannot be read.
+    pub(super) fn run(&self, all: Vec<Change>, uncovered: Vec<Uncovered>) -> Result<Changed> {
         let ignored = Ignored::new(self.repository, self.sandbox)?;
         let mut done = Changed { changes: Vec::new(), items: Vec::new(), held: Vec::new() };
-        for path in held_before {
-            self.again(path, &ignored, &mut done)?;
+        for Uncovered { path, reason, .. } in uncovered {
+            let reason = match reason {
+                Reason::Socket | Reason::Device => HoldReason::Special,
+                _ => HoldReason::NotRead,
+            };
+            done.held.push(HeldBack { path, reason });
         }
         for change in all {
             if change.path.is_root() || done.held.iter().any(|held| change.path.starts_with(&held.path)) {
@@ -108,6 +113,13 @@ impl Sorter<'_> {
             }
             self.one(change, &ignored, &mut done)?;
         }
+        let Changed { changes, items, held } = &mut done;
+        // One beneath another says nothing new.
+        let tops: Vec<RelPath> = held.iter().map(|held| held.path.clone()).collect();
+        held.retain(|held| !tops.iter().any(|top| *top != held.path && held.path.starts_with(top)));
+        let is_held = |path: &RelPath| held.iter().any(|held| path.starts_with(&held.path));
+        changes.retain(|change| !is_held(&change.path));
+        items.retain(|(path, _)| !is_held(path));
         done.items.sort_by(|(a, _), (b, _)| a.names().cmp(b.names()));
         done.items.dedup_by(|(a, _), (b, _)| a == b);
         done.changes.sort_by(|a, b| a.path.names().cmp(b.path.names()));
@@ -117,36 +129,12 @@ impl Sorter<'_> {
         Ok(done)
     }
 
-    /// What an earlier commit held back: it is part of the baseline by now, but git does not have it.
-    fn again(&self, path: &RelPath, ignored: &Ignored<'_>, done: &mut Changed) -> Result<()> {
-        let is_directory =
-            matches!(self.manager.look(self.now, path)?, Some(Entry { node: Node::Directory { .. }, .. }));
-        if let Some(held) = self.holds(path, is_directory, ignored)? {
-            done.held.push(held);
-            return Ok(());
-        }
-        let mut all = self.manager.leaves(self.now, path)?;
-        all.extend(self.base.keys().filter(|known| known.starts_with(path)).cloned());
-        all.sort();
-        all.dedup();
-        for path in all {
-            let there = self.manager.look(self.now, &path)?.is_some();
-            let kind = match (self.base.contains_key(&path), there) {
-                (true, true) => ChangeKind::Modified,
-                (true, false) => ChangeKind::Deleted,
-                (false, _) => ChangeKind::Added,
-            };
-            self.one(Change { path, kind, bytes: None }, ignored, done)?;
-        }
-        Ok(())
-    }
-
     fn one(&self, change: Change, ignored: &Ignored<'_>, done: &mut Changed) -> Result<()> {
         let path = &change.path;
         let entry = self.manager.look(self.now, path)?;
         let is_directory = matches!(entry, Some(Entry { node: Node::Directory { .. }, .. }));
         if let Some(held) = self.holds(path, is_directory, ignored)? {
-            done.held.push(held);
+            done.held.push(HeldBack { path: self.lifted(held.path)?, ..held });
             return Ok(());
         }
         let item = match &entry {
@@ -168,6 +156,20 @@ impl Sorter<'_> {
         done.items.push((path.clone(), item));
         done.changes.push(change);
         Ok(())
+    }
+
+    /// Where the sandbox has something else in the place of a parent, that one counts as a whole: nothing can lie beneath it.
+    fn lifted(&self, path: RelPath) -> Result<RelPath> {
+        let mut top = path.clone();
+        let mut parent = path.split().map(|(parent, _)| parent);
+        while let Some(path) = parent.filter(|path| !path.is_root()) {
+            let there = self.manager.look(self.now, &path)?;
+            if there.is_some_and(|entry| !matches!(entry.node, Node::Directory { .. })) {
+                top = path.clone();
+            }
+            parent = path.split().map(|(parent, _)| parent);
+        }
+        Ok(top)
     }
 
     fn holds(&self, path: &RelPath, is_directory: bool, ignored: &Ignored<'_>) -> Result<Option<HeldBack>> {

@@ -49,7 +49,6 @@ impl GitWorktreeSandbox {
             name,
             seeds: seeds::check(&resource, &options.seed)?,
             carried: options.carry_changes,
-            held: Vec::new(),
         };
         let store = manager.store_path();
         if manager.is_ephemeral()? {

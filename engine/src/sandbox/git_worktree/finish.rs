@@ -56,7 +56,7 @@ impl Finishing<'_> {
         // The record names the lock until it is gone.
         clear_index(self.repository, &pending.token);
         self.place.write(&done)?;
-        self.forget_old(record, work);
+        forget_old(self.manager, record, work);
         Ok(done)
     }
 
@@ -172,43 +172,51 @@ impl Finishing<'_> {
         dir.rename(name.as_bytes(), dir, b"index", Overwrite::Yes)?;
         if sync { files::sync_dir(dir) } else { Ok(()) }
     }
+}
 
-    /// Checkpoints that nothing needs any more; what cannot be deleted now goes with the sandbox.
-    fn forget_old(&self, record: &Record, work: &Work) {
-        let forget = || -> Result<()> {
-            let earlier = Undo::of(record)?;
-            if !work.then.is_undo && earlier.is_some() && earlier == work.then.undo {
-                // It is still what can be taken back; only the baseline in between goes.
-                let between = record.baseline.map(|id| id.to_string());
-                return match between.filter(|id| *id != work.then.baseline) {
-                    Some(between) => delete(self.manager, &between),
-                    None => Ok(()),
-                };
-            }
-            if let Some(undo) = earlier {
-                if let Some((before, after)) = pending::ids(undo.checkpoints.as_ref())? {
-                    self.manager.set_pinned(before, false)?;
-                    self.manager.delete(after)?;
-                }
-                if !work.then.is_undo {
-                    delete(self.manager, &undo.baseline)?;
-                }
-            }
-            if work.then.is_undo {
-                if let Some(baseline) = record.baseline {
-                    self.manager.delete(baseline)?;
-                }
-                if let Some((before, after)) = work.checkpoints()? {
-                    self.manager.set_pinned(before, false)?;
-                    self.manager.delete(after)?;
-                }
-            }
-            Ok(())
+/// Deletes the checkpoints that nothing needs any more once a record is written; what cannot be deleted now goes with the sandbox.
+pub(super) fn forget_old(manager: &Manager, record: &Record, work: &Work) {
+    if let Err(error) = try_forget_old(manager, record, work) {
+        tracing::warn!(%error, "a checkpoint that is not needed any more stays");
+    }
+}
+
+fn try_forget_old(manager: &Manager, record: &Record, work: &Work) -> Result<()> {
+    if let Some(walked) = pending::walked(record)
+        && !work.then.is_undo
+        && work.then.walked.as_ref() != Some(walked)
+    {
+        // A newer one saves the next walk what it has read.
+        delete(manager, walked)?;
+    }
+    let earlier = Undo::of(record)?;
+    if !work.then.is_undo && earlier.is_some() && earlier == work.then.undo {
+        // It is still what can be taken back; only the baseline in between goes.
+        let between = record.baseline.map(|id| id.to_string());
+        return match between.filter(|id| *id != work.then.baseline) {
+            Some(between) => delete(manager, &between),
+            None => Ok(()),
         };
-        if let Err(error) = forget() {
-            tracing::warn!(%error, "a checkpoint that is not needed any more stays");
+    }
+    if let Some(undo) = earlier {
+        if let Some((before, after)) = pending::ids(undo.checkpoints.as_ref())? {
+            manager.set_pinned(before, false)?;
+            manager.delete(after)?;
+        }
+        if !work.then.is_undo {
+            delete(manager, &undo.baseline)?;
         }
     }
+    if work.then.is_undo {
+        if let Some(baseline) = record.baseline {
+            manager.delete(baseline)?;
+        }
+        if let Some((before, after)) = work.checkpoints()? {
+            manager.set_pinned(before, false)?;
+            manager.delete(after)?;
+        }
+    }
+    Ok(())
 }
 
 fn without_stat(path: &RelPath, item: super::objects::Item) -> git2::IndexEntry {
@@ -279,7 +287,6 @@ pub(super) fn settled(record: &Record, work: &Work) -> Result<Record> {
     let then = &work.then;
     let mut registered = Registered::of(record)?;
     registered.base = pending::oid(then.base.as_ref())?;
-    registered.held = unlisted(&then.held).ok_or_else(malformed)?;
     registered.put(&mut done.extra);
     done.baseline = Some(then.baseline.parse().map_err(|_| malformed())?);
     let next = if then.is_undo { SandboxStatus::RolledBack } else { SandboxStatus::Committed };
@@ -287,6 +294,9 @@ pub(super) fn settled(record: &Record, work: &Work) -> Result<Record> {
         done.status = SandboxStatus::Active;
     }
     done.status = done.status.transition(next).map_err(illegal)?;
+    if !then.is_undo {
+        pending::put_walked(&mut done, then.walked.as_ref());
+    }
     Undo::put(&mut done, then.undo.as_ref())?;
     Pending::put(&mut done, None)?;
     Ok(done)

@@ -24,6 +24,7 @@ mod lock;
 mod merge;
 mod mover;
 mod moving;
+mod next_baseline;
 mod objects;
 mod pending;
 mod refs;
@@ -82,8 +83,7 @@ impl Sandbox for GitWorktreeSandbox {
     }
 
     fn has_unsaved(&self, at: &Locked<'_>, ctx: &Context) -> Result<bool> {
-        let held = Registered::of(at.record()?)?.held;
-        Ok(!held.is_empty() || at.handle().manager().differs(at.baseline()?, ctx)?)
+        at.handle().manager().differs(at.baseline()?, ctx)
     }
 
     fn take_up(&self, at: &mut Locked<'_>, ctx: &Context) -> Result<()> {
@@ -119,11 +119,6 @@ impl Sandbox for GitWorktreeSandbox {
 /// Takes back what a sandbox has in its repository, and names what has to stay.
 pub(super) fn unregister(record: &Record, ctx: &Context) -> Result<Remains> {
     Registered::of(record)?.unmake(&record.resource, &record.path, ctx)
-}
-
-/// Whether the last commit of a sandbox held anything back.
-pub(super) fn holds_back(record: &Record) -> Result<bool> {
-    Ok(!Registered::of(record)?.held.is_empty())
 }
 
 /// Whether a commit was begun, or taken back, and nobody has seen the end.

@@ -10,6 +10,7 @@ use crate::sandbox::record::Record;
 
 const PENDING: &str = "git_pending";
 const UNDO: &str = "git_undo";
+const WALKED: &str = "git_walked";
 
 /// Work under way.
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -42,8 +43,8 @@ pub(super) struct Then {
     pub(super) is_undo: bool,
     pub(super) baseline: String,
     pub(super) base: Option<String>,
-    /// What is held back, as [`super::registration::listed`].
-    pub(super) held: String,
+    /// The checkpoint that the sandbox was read for, where that is not the baseline.
+    pub(super) walked: Option<String>,
     /// What is needed to take it back.
     pub(super) undo: Option<Undo>,
 }
@@ -63,7 +64,6 @@ pub(super) struct Undo {
     /// The sandbox as it was before.
     pub(super) baseline: String,
     pub(super) base: Option<String>,
-    pub(super) held: String,
 }
 
 pub(super) fn text(oid: Option<Oid>) -> Option<String> {
@@ -134,6 +134,18 @@ fn put<T: Serialize>(record: &mut Record, name: &str, value: Option<&T>) -> Resu
         }
     }
     Ok(())
+}
+
+/// The checkpoint of the sandbox as the last commit read it, where its baseline is another one.
+pub(super) fn walked(record: &Record) -> Option<&String> {
+    record.extra.get(WALKED)
+}
+
+pub(super) fn put_walked(record: &mut Record, walked: Option<&String>) {
+    match walked {
+        None => drop(record.extra.remove(WALKED)),
+        Some(id) => drop(record.extra.insert(WALKED.to_owned(), id.clone())),
+    }
 }
 
 impl Pending {

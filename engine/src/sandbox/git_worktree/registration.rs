@@ -37,8 +37,6 @@ pub(super) struct Registered {
     pub(super) seeds: Vec<RelPath>,
     /// The files began as the resource's, not as the commit's.
     pub(super) carried: bool,
-    /// What the last commit held back: it is nowhere else.
-    pub(super) held: Vec<RelPath>,
 }
 
 pub(super) fn hex(bytes: &[u8]) -> String {
@@ -74,7 +72,6 @@ impl Registered {
         put("git_base", self.base.map_or_else(String::new, |oid| oid.to_string()));
         put("git_seeds", listed(&self.seeds));
         put("git_carried", self.carried.to_string());
-        put("git_held", listed(&self.held));
     }
 
     /// Reads it back.
@@ -100,7 +97,6 @@ impl Registered {
             base,
             seeds: unlisted(get("git_seeds")?)?,
             carried: get("git_carried")?.parse().ok()?,
-            held: unlisted(get("git_held")?)?,
         })
     }
 

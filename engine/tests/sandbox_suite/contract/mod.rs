@@ -1,6 +1,7 @@
 //! The contract that every strategy and every mechanism keeps: one table of those that are tried, one of what each of them keeps.
 
 mod everywhere;
+mod held;
 mod in_place;
 mod isolated;
 mod replaced;
@@ -24,7 +25,7 @@ enum Binds {
 
 type Clause = (Binds, &'static str, fn(&Place, Subject));
 
-const CLAUSES: [Clause; 20] = [
+const CLAUSES: [Clause; 24] = [
     (Binds::All, "S1, S5: says how it was made", everywhere::says_how_it_was_made),
     (Binds::All, "S2, S3: lives by the table", everywhere::lives_by_the_table),
     (Binds::All, "S9: is listed, and is found by its id", everywhere::is_listed_and_found),
@@ -47,6 +48,14 @@ const CLAUSES: [Clause; 20] = [
     ),
     (Binds::Isolated, "S6: a conflict writes nothing", isolated::a_conflict_writes_nothing),
     (Binds::Isolated, "S3: a second commit carries what came since", isolated::commits_twice),
+    (Binds::Isolated, "S6, S12: what is held back goes with a rollback", held::goes_with_a_rollback),
+    (
+        Binds::Isolated,
+        "S3, S6: and stays when the commit is taken back",
+        held::stays_when_the_commit_is_taken_back,
+    ),
+    (Binds::Isolated, "S6, S10: and comes when it is allowed, or is saved", held::comes_when_it_is_allowed),
+    (Binds::Isolated, "S6: a socket takes nothing away", held::a_socket_in_its_place),
     (Binds::InPlace, "S1: writes go straight through", in_place::writes_go_through),
     (Binds::InPlace, "S12: no baseline", in_place::no_baseline),
 ];
