@@ -124,7 +124,9 @@ describe('usage', () => {
     expect(run('--help')).toMatchObject({ code: 0, stdout: expect.stringContaining('sandbox undo-commit ID') });
     const { commands } = JSON.parse(run('--help', '--json').stdout);
     expect(commands.map(({ name }: { name: string }) => name)).toEqual(
-      ['create', 'list', 'path', 'changes', 'commit', 'undo-commit', 'rollback', 'cleanup'].map((n) => `sandbox ${n}`),
+      ['create', 'list', 'path', 'changes', 'commit', 'undo-commit', 'rollback', 'lease', 'cleanup'].map(
+        (n) => `sandbox ${n}`,
+      ),
     );
     expect(run('list', '--help').stdout).toMatch(/^turnback sandbox list: list sandboxes\n/);
     expect(turnback(['help', 'sandbox', 'list']).stdout).toMatch(/^turnback sandbox list: /);

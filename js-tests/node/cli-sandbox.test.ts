@@ -98,7 +98,7 @@ describe('who keeps a sandbox (S9)', () => {
     const { run, json, made } = prepared();
     const { id, path } = made();
     expect(json('list').sandboxes).toMatchObject([{ id, owner: 'detached' }]);
-    expect(run('list').stdout).toMatch(/ its lease +no /);
+    expect(run('list').stdout).toMatch(/ its lease until \d{4}-\d\d-\d\d \d\d:\d\d:\d\d +no /);
     expect(run('cleanup', '--abandoned')).toMatchObject({ code: 0, stdout: 'No sandbox was removed.\n' });
     expect(existsSync(path)).toBe(true);
   });
@@ -116,6 +116,49 @@ describe('who keeps a sandbox (S9)', () => {
     expect(existsSync(clean.path)).toBe(false);
     expect(readFileSync(join(worked.path, 'a.txt'), 'utf8')).toBe('work\n');
     expect(run('cleanup', '--abandoned', '--allow-partial').code).toBe(0);
+  });
+
+  it('a lease is prolonged, from the call on, and never ends sooner for it', () => {
+    const { run, json, made } = prepared();
+    const { id, path } = made('--detached-for', '1ms');
+    expect(json('list').sandboxes).toMatchObject([{ id, owner: 'orphan' }]);
+    const before = Date.now();
+    const done = run('lease', id.slice(3, 15), '--detached-for', '1h');
+    expect(done).toMatchObject({ code: 0, stderr: '' });
+    expect(done.stdout).toMatch(
+      new RegExp(`^${id} is kept until \\d{4}-.*, and for as long as it holds unsaved work\\.\n$`),
+    );
+    const [kept] = json('list').sandboxes;
+    expect(kept).toMatchObject({ id, owner: 'detached' });
+    expect(Date.parse(kept.detachedUntil)).toBeGreaterThanOrEqual(before + 3_600_000);
+    expect(run('lease', id, '--detached-for', '1ms', '--quiet').stdout).toBe(`${kept.detachedUntil}\n`);
+    const week = json('lease', id);
+    expect(week.id).toBe(id);
+    expect(Date.parse(week.detachedUntil)).toBeGreaterThanOrEqual(before + 7 * 24 * 3_600_000);
+    expect(run('cleanup', '--abandoned')).toMatchObject({ code: 0, stdout: 'No sandbox was removed.\n' });
+    expect(existsSync(path)).toBe(true);
+    expect(run('lease', id, '--detached-for', '0s')).toMatchObject({ code: 2, stdout: '' });
+    expect(run('cleanup', id).code).toBe(0);
+    expect(run('lease', id)).toMatchObject({ code: 1, stderr: expect.stringContaining('NOT_FOUND') });
+  });
+
+  it('one whose record cannot be read is named, and nothing of it is removed', () => {
+    const { env, workspace, run, json, made } = prepared();
+    const [{ id, path }, other] = [made(), made()];
+    writeFileSync(join(env.TURNBACK_STORE, 'sandboxes', id, 'record'), 'garbage');
+    for (const arguments_ of [[], [workspace]]) {
+      const listed = json('list', ...arguments_);
+      expect(listed.sandboxes).toMatchObject([{ id: other.id }]);
+      expect(listed.damaged).toEqual([{ id, owner: 'orphan', reason: expect.stringContaining('checksum') }]);
+      expect(run('list', ...arguments_).stdout).toContain(
+        `Not shown, because the record of 1 sandbox cannot be read; nothing of it is removed:\n  ${id}  (kept by nobody; `,
+      );
+    }
+    expect(run('cleanup', '--abandoned').code).toBe(3);
+    expect(existsSync(path)).toBe(true);
+    expect(run('cleanup', other.id).code).toBe(0);
+    expect(json('list')).toMatchObject({ sandboxes: [], damaged: [{ id }] });
+    expect(run('list').stdout).toContain(`  ${id}  (kept by nobody; `);
   });
 
   it('list takes a directory, also one that is gone', () => {

@@ -5,6 +5,7 @@ import { existsSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import {
+  type AttachOptions,
   attachSandbox,
   CheckpointManager,
   cleanupAbandoned,
@@ -174,6 +175,37 @@ it('two processes at one sandbox: a commit of one is seen by the other, in its n
   expect(sandbox.status).toBe('COMMITTED');
   expect(await attachSandbox(sandbox.id, { checkpoints: manager })).toBe(sandbox);
   expect(await sandbox.cleanup()).toEqual({});
+});
+
+it('a lease is prolonged when the sandbox is found again, and counts once nobody holds it', async () => {
+  const { copy, manager, resource, store } = await place();
+  const stored = { checkpoints: manager };
+  const found = async () => (await listSandboxes(stored)).find(({ id }) => id !== mine.id);
+  const mine = await copy();
+  const made = node(
+    `import { attachSandbox, CheckpointManager, createSandbox } from 'turnback';
+     const checkpoints = await CheckpointManager.open({ store: ${JSON.stringify(store)} });
+     const { id } = await createSandbox({ resource: ${JSON.stringify(resource)}, checkpoints });
+     const again = await attachSandbox(id, { checkpoints, lease: { detachedForMs: 3_600_000 } });
+     console.log(again.status);`,
+    { cwd: HERE },
+  );
+  expect(made).toMatchObject({ code: 0, stderr: '', stdout: 'CREATED\n' });
+  const kept = await found();
+  expect(kept).toMatchObject({ owner: 'detached', unsaved: false, detachedUntil: expect.any(Date) });
+  expect((await cleanupAbandoned(stored)).removed).toEqual([]);
+  // By one that is held as well, and never for shorter than before.
+  const again = await attachSandbox(kept?.id ?? '', { ...stored, lease: { detachedForMs: 1 } });
+  expect((await found())?.detachedUntil).toEqual(kept?.detachedUntil);
+  expect(await attachSandbox(again.id, { ...stored, lease: { detachedForMs: Number.MAX_SAFE_INTEGER } })).toBe(again);
+  expect((await found())?.detachedUntil).toEqual(new Date(8.64e15));
+  expect(await listSandboxes(stored)).toContainEqual(expect.objectContaining({ id: mine.id, owner: 'this_process' }));
+  for (const lease of [{}, { detachedForMs: 0 }, { forMs: 1 }, 5]) {
+    const refused = attachSandbox(again.id, { ...stored, lease } as unknown as AttachOptions);
+    expect(await refusal(refused)).toMatchObject({ code: 'INVALID_ARGUMENT' });
+  }
+  await again.cleanup();
+  await mine.cleanup();
 });
 
 it('C11: the sandboxes of an ephemeral store go with it, also from the repository', async () => {

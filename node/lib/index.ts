@@ -68,6 +68,7 @@ export { type CommandJudgement, isReadOnly, judgeCommand } from './read-only.js'
 export {
   type AbandonedReport,
   type AnySandbox,
+  type AttachOptions,
   attachSandbox,
   type CleanupReport,
   type CommitOptions,

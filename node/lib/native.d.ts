@@ -636,6 +636,8 @@ export declare class NativeSandbox {
   baseline(): Promise<string | null | Failure>
   /** Makes it active, if it is not. */
   enter(): Promise<undefined | Failure>
+  /** Keeps it for so many milliseconds from now on, whoever lives, and gives the end of that time in milliseconds since 1970. */
+  keepFor(ms: number, ticket: Ticket, control: Control): Promise<number | Failure>
   /** What differs from the baseline. */
   changes(ticket: Ticket, control: Control): Promise<Array<NativeChange> | Failure>
   /** Brings the changes into the resource. */
@@ -662,6 +664,8 @@ export interface NativeSandboxAbout {
   status: string
   /** Its plan. */
   planId?: string
+  /** Until when it is kept whoever lives, in milliseconds since 1970. */
+  detachedUntilMs?: number
 }
 
 /** A sandbox as it stands in the registry. */

@@ -1,5 +1,6 @@
 //! Numbers: JavaScript's are exact up to 2^53 only, and Rust's casts would hide what does not fit.
 
+use turnback_core::Millis;
 use turnback_engine::{Code, Error, Result};
 
 /// The largest integer that a JavaScript number holds exactly.
@@ -14,6 +15,14 @@ pub(crate) fn to_js(value: u64) -> Result<i64> {
         return Err(Error::corrupt(format!("a stored number ({value}) is impossibly large")));
     }
     i64::try_from(value).map_err(|cause| Error::corrupt("a stored number is impossibly large").because(cause))
+}
+
+/// The last moment that a JavaScript `Date` can be, in milliseconds since 1970.
+const LAST_DATE: i64 = 8_640_000_000_000_000;
+
+/// A moment for JavaScript, in milliseconds since 1970; one that no `Date` can be is the last that one can.
+pub(crate) fn date_to_js(at: Millis) -> i64 {
+    i64::try_from(at.as_u64()).unwrap_or(LAST_DATE).min(LAST_DATE)
 }
 
 /// A count or a length from JavaScript.

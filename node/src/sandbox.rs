@@ -1,6 +1,7 @@
 //! One sandbox for JavaScript. Every call that waits or touches files runs on a thread of the manager's own.
 
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
 
 use napi::Env;
 use napi::bindgen_prelude::{Object, ToNapiValue, Undefined};
@@ -11,6 +12,7 @@ use turnback_engine::{Context, Result, Sandbox};
 use crate::convert::{NativeRollbackReport, changes};
 use crate::job::{Control, Ticket, refuse, run};
 use crate::manager::checked;
+use crate::number::{date_to_js, from_js};
 use crate::path::{PathText, path_buf};
 use crate::sandbox_report::{
     NativeCleanupReport, NativeCommitReport, NativeCopied, NativeGitInfo, copied, git_info,
@@ -183,6 +185,25 @@ impl NativeSandbox {
     #[napi(catch_unwind, ts_return_type = "Promise<undefined | Failure>")]
     pub fn enter<'env>(&self, env: &'env Env) -> napi::Result<Object<'env>> {
         self.run::<Undefined, _>(env, |sandbox| sandbox.enter(&Context::default()).map(|_entered| ()))
+    }
+
+    /// Keeps it for so many milliseconds from now on, whoever lives, and gives the end of that time in milliseconds since 1970.
+    ///
+    /// # Errors
+    /// A napi error when no promise can be made.
+    #[napi(catch_unwind, ts_return_type = "Promise<number | Failure>")]
+    pub fn keep_for<'env>(
+        &self,
+        env: &'env Env,
+        ms: f64,
+        ticket: &Ticket,
+        control: Control<'_>,
+    ) -> napi::Result<Object<'env>> {
+        match checked(ticket, &control, from_js("ms", ms))? {
+            Err(error) => refuse(env, error),
+            Ok((ms, ctx)) => self
+                .run(env, move |sandbox| Ok(date_to_js(sandbox.keep_for(Duration::from_millis(ms), &ctx)?))),
+        }
     }
 
     /// What differs from the baseline.

@@ -9,7 +9,7 @@ use turnback_engine::sandbox::{
 };
 
 use crate::convert::{NativeChange, NativeUncovered, changes};
-use crate::number::to_js;
+use crate::number::{date_to_js, to_js};
 use crate::path::PathText;
 use crate::revert::NativeConflict;
 
@@ -129,6 +129,8 @@ pub struct NativeSandboxAbout {
     pub status: String,
     /// Its plan.
     pub plan_id: Option<String>,
+    /// Until when it is kept whoever lives, in milliseconds since 1970.
+    pub detached_until_ms: Option<i64>,
 }
 
 impl From<&SandboxAbout> for NativeSandboxAbout {
@@ -140,6 +142,7 @@ impl From<&SandboxAbout> for NativeSandboxAbout {
             mechanism: from.mechanism.map(|mechanism| mechanism.to_string()),
             status: from.status.to_string(),
             plan_id: from.plan_id.as_ref().map(ToString::to_string),
+            detached_until_ms: from.detached_until.map(date_to_js),
         }
     }
 }

@@ -1,14 +1,12 @@
 // Each lock of the engine, and the test that fails without it.
 
-const NOTHING = 'FileLock::acquire(&path, LockKind::Shared,';
-
 /** @type {import('./mutations.mjs').Mutation[]} */
 export const locks = [
   {
     what: "a workspace's lock is held alone",
     file: 'checkpoint/manager.rs',
-    take: 'FileLock::acquire(&path, LockKind::Exclusive,',
-    give: NOTHING,
+    take: 'FileLock::acquire(&path, LockKind::Exclusive, Patience::Wait(WORKSPACE_PATIENCE)',
+    give: 'FileLock::acquire(&path, LockKind::Shared, Patience::Wait(WORKSPACE_PATIENCE)',
     test: 'scenarios/syncs.rs::one_workspace_is_worked_on_by_one_at_a_time',
   },
   {

@@ -2,12 +2,12 @@
 
 use std::path::PathBuf;
 
-use turnback_core::{PlanId, SandboxId, SandboxStatus};
+use turnback_core::{Millis, PlanId, SandboxId, SandboxStatus};
 
 use super::beside::beside;
 use super::frozen;
 use super::git_worktree::take_up_abandoned;
-use super::lease::{Claim, Owner, claim, owner};
+use super::lease::{Claim, Owner, claim, owner, runs};
 use super::names::{Mechanism, StrategyName};
 use super::record::Record;
 use super::registry::{Place, Registry};
@@ -49,6 +49,8 @@ pub struct SandboxAbout {
     pub status: SandboxStatus,
     /// The plan that it belongs to.
     pub plan_id: Option<PlanId>,
+    /// Until when it is kept, whoever lives; `None` where only a process keeps it.
+    pub detached_until: Option<Millis>,
 }
 
 /// What became of the abandoned sandboxes.
@@ -114,6 +116,7 @@ impl Sandboxes {
             mechanism: record.mechanism,
             status: record.status,
             plan_id: record.plan_id,
+            detached_until: record.detached_until,
         });
         Ok(Some(SandboxInfo { id, about, owner, unsaved, problem }))
     }
@@ -176,6 +179,10 @@ impl Sandboxes {
         };
         let Some(lock) = place.lock(Patience::Try, ctx)? else { return Ok(Outcome::InUse) };
         let Some(mut record) = place.read()? else { return Ok(Outcome::InUse) };
+        if runs(record.detached_until) {
+            // Somebody prolonged its lease in the moment before it was claimed.
+            return Ok(Outcome::InUse);
+        }
         let taken_up = match record.strategy {
             StrategyName::GitWorktree => take_up_abandoned(&self.manager, place, &record, ctx),
             _ => super::carried::taken_up(&self.manager, place, &record, ctx),

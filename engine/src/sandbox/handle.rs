@@ -164,15 +164,7 @@ impl Locked<'_> {
 
     /// The record; an error when the sandbox is gone.
     pub(crate) fn record(&self) -> Result<&Record> {
-        self.record.as_ref().filter(|_| self.lock.is_some()).ok_or_else(|| {
-            Error::new(
-                Code::IllegalTransition,
-                format!("the sandbox {} was cleaned up", self.handle.id),
-                "create a new sandbox",
-            )
-            .with_detail("from", SandboxStatus::CleanedUp.to_string())
-            .with_detail("allowed", String::new())
-        })
+        self.record.as_ref().filter(|_| self.lock.is_some()).ok_or_else(|| cleaned_up(&self.handle.id))
     }
 
     /// What it is compared with and put back to.
@@ -232,6 +224,13 @@ impl Locked<'_> {
         self.record = None;
         Ok(())
     }
+}
+
+/// Nothing follows a cleanup.
+pub(super) fn cleaned_up(id: &SandboxId) -> Error {
+    Error::new(Code::IllegalTransition, format!("the sandbox {id} was cleaned up"), "create a new sandbox")
+        .with_detail("from", SandboxStatus::CleanedUp.to_string())
+        .with_detail("allowed", String::new())
 }
 
 /// Core's answer as an error of the engine.

@@ -12,6 +12,17 @@ use crate::context::Context;
 use crate::error::{Code, Result};
 use crate::store::{FileLock, LockKind, Patience};
 
+/// When a time from now is over.
+pub(super) fn until(time: Duration) -> Millis {
+    let ms = u64::try_from(time.as_millis()).unwrap_or(u64::MAX);
+    Millis::since_epoch(wall_clock().as_u64().saturating_add(ms))
+}
+
+/// Whether a detached sandbox's time is not over yet.
+pub(super) fn runs(detached_until: Option<Millis>) -> bool {
+    detached_until.is_some_and(|until| wall_clock() < until)
+}
+
 /// Whoever cleans up holds a lease for a moment.
 const PATIENCE: Duration = Duration::from_secs(5);
 
@@ -113,9 +124,7 @@ pub(crate) fn claim(place: &Path, detached_until: Option<Millis>) -> Result<Clai
     let path = file(place);
     // Others who look hold it for a moment.
     match FileLock::acquire(&path, LockKind::Exclusive, Patience::Wait(A_MOMENT), &Context::default()) {
-        Ok(_) if detached_until.is_some_and(|until| wall_clock() < until) => {
-            Ok(Claim::Refused(Owner::Detached))
-        }
+        Ok(_) if runs(detached_until) => Ok(Claim::Refused(Owner::Detached)),
         Ok(lock) => Ok(Claim::Held(lock)),
         Err(error) if error.code() == Code::Busy => {
             let ours = held().as_ref().is_some_and(|counts| counts.contains_key(place));

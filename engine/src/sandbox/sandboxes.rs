@@ -2,18 +2,17 @@
 
 use std::sync::Arc;
 
-use turnback_core::{CheckpointId, Millis, SandboxId};
+use turnback_core::{CheckpointId, SandboxId};
 
 use super::copy_on_write::CopyOnWriteSandbox;
 use super::git_worktree::GitWorktreeSandbox;
-use super::lease::Lease;
+use super::lease::{Lease, until};
 use super::names::StrategyName;
 use super::none::NoSandbox;
 use super::options::{LeaseRequest, SandboxOptions};
 use super::registry::Registry;
 use super::strategy::Sandbox;
 use crate::checkpoint::Manager;
-use crate::checkpoint::baseline::wall_clock;
 use crate::context::Context;
 use crate::error::{Code, Error, Result};
 use crate::restore::GitMode;
@@ -38,12 +37,9 @@ impl Sandboxes {
     /// that the strategy does not have or a location inside the resource; `UNSUPPORTED_FILESYSTEM` for a mechanism that is not to be
     /// had; `GIT_UNSUPPORTED` for a repository that `git_worktree` does not work with; `BUSY`, `DISK_FULL`, `ABORTED`, `TIMED_OUT`, `IO`.
     pub fn create(&self, options: &SandboxOptions, ctx: &Context) -> Result<Arc<dyn Sandbox>> {
-        let until = match options.lease {
+        let detached_until = match options.lease {
             LeaseRequest::Held => None,
-            LeaseRequest::Detached(time) => {
-                let ms = u64::try_from(time.as_millis()).unwrap_or(u64::MAX);
-                Some(Millis::since_epoch(wall_clock().as_u64().saturating_add(ms)))
-            }
+            LeaseRequest::Detached(time) => Some(until(time)),
         };
         if options.strategy != StrategyName::GitWorktree
             && (!options.seed.is_empty() || options.carry_changes)
@@ -57,12 +53,14 @@ impl Sandboxes {
         // A resource that has half of what belongs together is no state to begin with.
         self.take_up_together_first(ctx);
         match options.strategy {
-            StrategyName::None => Ok(Arc::new(NoSandbox::create(&self.manager, options, until, ctx)?)),
+            StrategyName::None => {
+                Ok(Arc::new(NoSandbox::create(&self.manager, options, detached_until, ctx)?))
+            }
             StrategyName::CopyOnWrite => {
-                Ok(Arc::new(CopyOnWriteSandbox::create(&self.manager, options, until, ctx)?))
+                Ok(Arc::new(CopyOnWriteSandbox::create(&self.manager, options, detached_until, ctx)?))
             }
             StrategyName::GitWorktree => {
-                Ok(Arc::new(GitWorktreeSandbox::create(&self.manager, options, until, ctx)?))
+                Ok(Arc::new(GitWorktreeSandbox::create(&self.manager, options, detached_until, ctx)?))
             }
         }
     }

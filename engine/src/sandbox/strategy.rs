@@ -3,14 +3,16 @@
 use std::fmt::Debug;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
-use turnback_core::{CheckpointId, Phase, SandboxStatus};
+use turnback_core::{CheckpointId, Millis, Phase, SandboxStatus};
 
 use super::beside::beside;
 use super::commit::{CommitOptions, CommitReport};
 use super::contains::contains;
 use super::git_worktree::GitInfo;
-use super::handle::{Handle, Locked};
+use super::handle::{Handle, Locked, cleaned_up};
+use super::lease::until;
 use super::record::Record;
 use super::remains::Remains;
 use super::removal;
@@ -123,6 +125,24 @@ pub trait Sandbox: Debug + Send + Sync {
         refuse_link(self.handle().path())?;
         at.use_()?;
         Ok(self.handle().path().to_owned())
+    }
+
+    /// Keeps it for so long from now on whoever lives, and gives the end of that time (S9). One that is kept for longer already is kept so
+    /// long. The process holds it as before.
+    ///
+    /// # Errors
+    /// `ILLEGAL_TRANSITION` when it was cleaned up, `BUSY`, `CORRUPT`, `ABORTED`, `TIMED_OUT`, `IO`.
+    fn keep_for(&self, time: Duration, ctx: &Context) -> Result<Millis> {
+        let mut at = self.handle().locked(ctx)?;
+        let record = at.record()?;
+        if record.status == SandboxStatus::CleanedUp {
+            return Err(cleaned_up(&record.id));
+        }
+        let until = until(time);
+        match record.detached_until.filter(|later| *later >= until) {
+            Some(later) => Ok(later),
+            None => at.note(|record| record.detached_until = Some(until)).map(|()| until),
+        }
     }
 
     /// Whether a path is inside, with every link followed; it need not be there (S9).

@@ -4,11 +4,11 @@ use std::fs;
 use std::io::{BufRead, BufReader, Write};
 use std::process::{Child, Command, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Duration;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use turnback_core::SandboxId;
-use turnback_engine::sandbox::{LeaseRequest, Owner};
-use turnback_engine::{SandboxOptions, Sandboxes};
+use turnback_engine::sandbox::{LeaseRequest, Owner, StrategyName};
+use turnback_engine::{Code, SandboxOptions, Sandboxes};
 
 use crate::common::place::open;
 use crate::common::process::{child, task};
@@ -114,7 +114,7 @@ fn an_orphan_with_unsaved_work_is_kept_and_can_be_taken_up_again() {
     assert!(report.removed.is_empty() && report.kept[0].reason.contains("cannot be told"), "{report:?}");
     // S10: and can still be saved and cleaned up.
     let sandbox = place.sandboxes.attach(&id, &ctx()).unwrap();
-    assert_eq!(sandbox.cleanup(false, &ctx()).unwrap_err().code(), turnback_engine::Code::UnsavedWork);
+    assert_eq!(sandbox.cleanup(false, &ctx()).unwrap_err().code(), Code::UnsavedWork);
     let saved = sandbox.cleanup(true, &ctx()).unwrap().saved_checkpoint_id.unwrap();
     let work = place.manager.read_file(saved, &crate::common::place::rel("f")).unwrap();
     assert_eq!(work, b"work");
@@ -146,6 +146,45 @@ fn a_detached_one_is_kept_until_its_time_has_passed() {
     assert_eq!(owners(&place), [(Owner::Detached, Some(false))]);
 }
 
+/// From the call on, and never for shorter than before; it counts when nobody holds the sandbox any more, of whatever strategy.
+#[test]
+fn a_lease_is_prolonged() {
+    let place = Place::here();
+    place.write("f", "x");
+    let hour = Duration::from_secs(3600);
+    for strategy in [StrategyName::None, StrategyName::CopyOnWrite] {
+        let until = || place.sandboxes.list(&ctx()).unwrap()[0].about.clone().unwrap().detached_until;
+        for lease in [LeaseRequest::Held, LeaseRequest::Detached(Duration::ZERO)] {
+            let options = SandboxOptions { lease, strategy, ..place.options() };
+            let sandbox = place.sandboxes.create(&options, &ctx()).unwrap();
+            let id = sandbox.handle().id().clone();
+            assert_eq!(until().is_some(), lease != LeaseRequest::Held);
+            let before = SystemTime::now().duration_since(UNIX_EPOCH).unwrap() + hour;
+            let first = sandbox.keep_for(hour, &ctx()).unwrap();
+            assert!(u128::from(first.as_u64()) >= before.as_millis());
+            assert_eq!(until(), Some(first));
+            assert_eq!(
+                sandbox.keep_for(Duration::from_secs(1), &ctx()).unwrap(),
+                first,
+                "it never ends sooner"
+            );
+            let second = sandbox.keep_for(2 * hour, &ctx()).unwrap();
+            assert!(second > first && until() == Some(second));
+            assert_eq!(owners(&place), [(Owner::ThisProcess, Some(false))]);
+            // Looking, working and going on leave it as it is.
+            sandbox.enter(&ctx()).unwrap();
+            assert_eq!(until(), Some(second));
+            drop(sandbox);
+            assert_eq!(owners(&place), [(Owner::Detached, Some(false))]);
+            assert_eq!(place.sandboxes.cleanup_abandoned(&ctx()).unwrap(), Default::default());
+            let sandbox = place.sandboxes.attach(&id, &ctx()).unwrap();
+            sandbox.cleanup(false, &ctx()).unwrap();
+            assert_eq!(sandbox.keep_for(hour, &ctx()).unwrap_err().code(), Code::IllegalTransition);
+            place.is_clean(0);
+        }
+    }
+}
+
 /// Several processes clean up at once, while others come back to the very same sandboxes.
 #[test]
 fn who_comes_back_and_who_cleans_up() {
@@ -170,7 +209,7 @@ fn who_comes_back_and_who_cleans_up() {
                 sandbox.cleanup(false, &ctx()).unwrap();
             }
             Err(error) => {
-                assert_eq!(error.code(), turnback_engine::Code::NotFound, "{error}");
+                assert_eq!(error.code(), Code::NotFound, "{error}");
                 assert_eq!(removed, 1);
             }
         }

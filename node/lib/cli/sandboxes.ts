@@ -27,7 +27,7 @@ const WHOLE = /^(?:ws-[0-9a-f]{32}|none-[0-7][0-9A-HJKMNP-TV-Z]{25})$/;
 const PREFIX = /^(?:ws-)?[0-9a-f]{4,32}$|^none-[0-9A-HJKMNP-TV-Z]{6,26}$/;
 
 /** Nobody holds a sandbox of the command line: for so long it counts as somebody's. Work that was not committed is kept even longer. */
-const DETACHED = '7d';
+export const DETACHED = '7d';
 
 export const strategyOf = oneOf('none', 'copy_on_write', 'git_worktree');
 export const mechanismOf = oneOf('auto', 'reflink', 'btrfs', 'copy');
@@ -52,10 +52,17 @@ export const MAKING: Record<string, Option> = {
   },
 };
 
-/** What these options say. */
-export function making({ value, values, has }: Given) {
+/** How long a sandbox is to be kept, in milliseconds. */
+export function detachedFor({ value }: Given): number {
   const detachedForMs = milliseconds('--detached-for', value('detached-for') ?? DETACHED);
   if (detachedForMs < 1) throw invalidArgument('--detached-for', '--detached-for is no time: give one, for example 7d');
+  return detachedForMs;
+}
+
+/** What these options say. */
+export function making(given: Given) {
+  const { value, values, has } = given;
+  const detachedForMs = detachedFor(given);
   const mechanism = value('mechanism');
   return {
     detachedForMs,

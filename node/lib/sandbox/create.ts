@@ -5,8 +5,9 @@ import { unwrap } from '../failure.js';
 import type { NativeSandboxInfo } from '../native.js';
 import { traced } from '../observe.js';
 import { nameId } from '../options.js';
+import type { Long } from '../types.js';
 import { innerOf } from './base.js';
-import { creation, STORE } from './options.js';
+import { ATTACH, creation, STORE } from './options.js';
 import { storeOr } from './own-manager.js';
 import { abandonedReport, damaged, infos } from './records.js';
 import {
@@ -16,7 +17,14 @@ import {
   type NoSandbox,
   sandboxOf,
 } from './strategies.js';
-import type { AbandonedReport, DamagedSandbox, SandboxInfo, SandboxOptions, SandboxStoreOptions } from './types.js';
+import type {
+  AbandonedReport,
+  AttachOptions,
+  DamagedSandbox,
+  SandboxInfo,
+  SandboxOptions,
+  SandboxStoreOptions,
+} from './types.js';
 
 const NOTHING_LEFT = 'nothing is left behind';
 const UNCHANGED = 'nothing was changed';
@@ -60,13 +68,13 @@ async function create(sandboxOptions: SandboxOptions): Promise<AnySandbox> {
 
 /**
  * A sandbox that was made earlier, by this process or another one, and which this process holds too from now on. As long as it is held,
- * each sandbox is one object.
+ * each sandbox is one object. With `lease` it is kept for some time from now on as well, whoever lives.
  *
  * @throws TurnbackError `NOT_FOUND`, `CORRUPT` for a damaged record, `GIT_UNSUPPORTED`, `BUSY`
  */
-export async function attachSandbox(id: string, attachOptions?: SandboxStoreOptions): Promise<AnySandbox> {
+export async function attachSandbox(id: string, attachOptions?: AttachOptions): Promise<AnySandbox> {
   const wanted = nameId('id', id);
-  const { checkpoints, ...limits } = options('options', STORE, attachOptions);
+  const { checkpoints, lease, ...limits } = options('options', ATTACH, attachOptions);
   const store = await storeOr(checkpoints);
   const found = await store.long('finding the sandbox', UNCHANGED, limits, {
     start: (ticket, control) => store.native.attachSandbox(wanted, ticket, control),
@@ -74,7 +82,19 @@ export async function attachSandbox(id: string, attachOptions?: SandboxStoreOpti
   const sandbox = sandboxOf(found, store);
   // Where the object is an older one, another process may have worked on the sandbox since its last call.
   await store.call(() => innerOf(sandbox).native.refresh());
+  if (lease !== undefined) await keepFor(sandbox, lease, limits);
   return sandbox;
+}
+
+/** @internal Keeps a sandbox for so long from now on, and gives the end of that time. */
+export async function keepFor(sandbox: AnySandbox, detachedForMs: number, limits: Long): Promise<Date> {
+  const { native, store } = innerOf(sandbox);
+  const until = await store.long('the lease', 'the sandbox may be kept for longer already', limits, {
+    start: (ticket, control) => native.keepFor(detachedForMs, ticket, control),
+  });
+  const detachedUntil = new Date(until);
+  store.log.info({ sandboxId: sandbox.id, detachedUntil }, 'lease of a sandbox prolonged');
+  return detachedUntil;
 }
 
 async function all(listOptions: SandboxStoreOptions | undefined): Promise<NativeSandboxInfo[]> {
@@ -95,6 +115,14 @@ async function all(listOptions: SandboxStoreOptions | undefined): Promise<Native
  */
 export async function listSandboxes(listOptions?: SandboxStoreOptions): Promise<SandboxInfo[]> {
   return infos(await all(listOptions));
+}
+
+/** @internal Both, looked at once. */
+export async function listAll(
+  listOptions: SandboxStoreOptions,
+): Promise<{ sandboxes: SandboxInfo[]; damaged: readonly DamagedSandbox[] }> {
+  const found = await all(listOptions);
+  return { sandboxes: infos(found), damaged: damaged(found) };
 }
 
 /** Sandboxes whose record cannot be read. */

@@ -4,6 +4,7 @@ export { SandboxManager } from './manager.js';
 export { type AnySandbox, type Copied, CopyOnWriteSandbox, GitWorktreeSandbox, NoSandbox } from './strategies.js';
 export type {
   AbandonedReport,
+  AttachOptions,
   CleanupReport,
   CommitOptions,
   CommitReport,

@@ -55,6 +55,8 @@ const seedPath: Check<Buffer> = (name, value) => {
 
 export const STORE = { ...LONG, checkpoints };
 
+export const ATTACH = { ...STORE, lease };
+
 const CREATE = {
   resource: absolute,
   strategy: oneOf('none', 'copy_on_write', 'git_worktree'),

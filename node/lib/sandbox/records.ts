@@ -53,6 +53,7 @@ function info({ id, about, owner, unsaved, problem }: NativeSandboxInfo): Sandbo
     status: about.status as SandboxStatus,
     ...(about.planId === undefined ? {} : { planId: about.planId }),
     owner: owner as SandboxOwner,
+    ...(about.detachedUntilMs === undefined ? {} : { detachedUntil: new Date(about.detachedUntilMs) }),
     unsaved: unsaved ?? 'unknown',
     ...(problem === undefined ? {} : { problem }),
   });

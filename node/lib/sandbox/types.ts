@@ -23,6 +23,15 @@ export interface SandboxStoreOptions extends Long {
   checkpoints?: CheckpointManager | undefined;
 }
 
+/** How to find a sandbox again. */
+export interface AttachOptions extends SandboxStoreOptions {
+  /**
+   * Keep it from counting as abandoned for `detachedForMs` from now on, whoever lives (S9). It is a promise that may have been given to
+   * others: one that was to be kept for longer already is kept so long. Without it nothing of that changes.
+   */
+  lease?: { readonly detachedForMs: number } | undefined;
+}
+
 /** What a new sandbox is to be. */
 export interface SandboxOptions extends SandboxStoreOptions {
   /** The directory to isolate. A relative path is resolved at the call, by the working directory. */
@@ -195,6 +204,8 @@ export interface SandboxInfo {
   readonly planId?: string;
   /** Who keeps it: this process, another one that lives, nobody for as long as its lease runs, or nobody any more. */
   readonly owner: SandboxOwner;
+  /** The end of its lease; not there where only a process keeps it. */
+  readonly detachedUntil?: Date;
   /** Whether it holds anything that is nowhere else; `unknown` while a call works on it, or when that cannot be told. */
   readonly unsaved: boolean | 'unknown';
   /** Why something is not known. */

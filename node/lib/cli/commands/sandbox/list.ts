@@ -1,10 +1,11 @@
 import { realpathSync } from 'node:fs';
 import { resolve } from 'node:path';
-import { listSandboxes, type SandboxInfo } from '../../../sandbox/index.js';
+import { listAll } from '../../../sandbox/create.js';
+import type { DamagedSandbox, SandboxInfo } from '../../../sandbox/index.js';
 import type { Command } from '../../command.js';
 import { EXIT } from '../../exit.js';
 import { next } from '../../sandboxes.js';
-import { count, printable, table } from '../../text.js';
+import { count, printable, table, when } from '../../text.js';
 
 const OWNERS: Record<SandboxInfo['owner'], string> = {
   this_process: 'this process',
@@ -12,6 +13,22 @@ const OWNERS: Record<SandboxInfo['owner'], string> = {
   detached: 'its lease',
   orphan: 'nobody',
 };
+
+/** Who keeps a sandbox. */
+function keptBy({ owner, detachedUntil }: SandboxInfo): string {
+  const until = owner === 'detached' && detachedUntil !== undefined ? ` until ${when(detachedUntil)}` : '';
+  return `${OWNERS[owner]}${until}`;
+}
+
+/** Whose they are cannot be told, so that they are named whatever directory was asked for. */
+function damagedLines(damaged: readonly DamagedSandbox[]): string[] {
+  if (damaged.length === 0) return [];
+  const whose = damaged.length === 1 ? 'the record of 1 sandbox' : `the records of ${damaged.length} sandboxes`;
+  return [
+    `Not shown, because ${whose} cannot be read; nothing of it is removed:`,
+    ...damaged.map(({ id, owner, reason }) => `  ${id}  (kept by ${OWNERS[owner]}; ${printable(reason)})`),
+  ];
+}
 
 /** As the records have it; a directory that is gone is called what it was called. */
 function canonical(directory: string): string {
@@ -28,7 +45,7 @@ export const list: Command = {
   args: ['[DIR]'],
   options: {},
   about: [
-    'Lists the sandboxes of the store, or those of DIR. KEPT BY says why one is not removed: a process that uses it, or its lease, which runs for the time that it was made with;',
+    'Lists the sandboxes of the store, or those of DIR. KEPT BY says why one is not removed: a process that uses it, or its lease, which runs for the time that it was made with, or given since (`sandbox lease`);',
     'those that nobody keeps any more, `turnback sandbox cleanup --abandoned` removes if they hold no unsaved work.',
   ],
   examples: ['turnback sandbox list', 'turnback sandbox list ~/project --json'],
@@ -37,20 +54,24 @@ export const list: Command = {
     const resource = directory === undefined ? undefined : canonical(directory);
     const progress = output.progress();
     const { onProgress } = progress;
-    const all = await listSandboxes({ checkpoints: await store(), signal, onProgress }).finally(progress.end);
-    const sandboxes = all.filter((one) => resource === undefined || one.resource === resource);
+    const found = await listAll({ checkpoints: await store(), signal, onProgress }).finally(progress.end);
+    const { damaged } = found;
+    const sandboxes = found.sandboxes.filter((one) => resource === undefined || one.resource === resource);
     output.answer(
-      { sandboxes },
+      { sandboxes, damaged },
       () => {
         if (sandboxes.length === 0) {
           const whose = resource === undefined ? 'in this store' : `of ${printable(resource)} in this store`;
-          return [`There are no sandboxes ${whose}. \`${output.typed('sandbox', 'create')}\` makes one.`];
+          return [
+            `There are no sandboxes ${whose}. \`${output.typed('sandbox', 'create')}\` makes one.`,
+            ...damagedLines(damaged),
+          ];
         }
         const rows = sandboxes.map((one) => [
           one.id,
           one.strategy,
           one.status,
-          OWNERS[one.owner],
+          keptBy(one),
           one.unsaved === 'unknown' ? 'unknown' : one.unsaved ? 'yes' : 'no',
           printable(one.planId ?? ''),
           printable(one.resource),
@@ -62,6 +83,7 @@ export const list: Command = {
         return [
           ...table(['ID', 'STRATEGY', 'STATUS', 'KEPT BY', 'UNSAVED', 'PLAN', 'RESOURCE'], rows),
           ...problems,
+          ...damagedLines(damaged),
           ...(orphans === 0
             ? []
             : [
