@@ -97,13 +97,14 @@ export async function keepFor(sandbox: AnySandbox, detachedForMs: number, limits
   return detachedUntil;
 }
 
-async function all(listOptions: SandboxStoreOptions | undefined): Promise<NativeSandboxInfo[]> {
+async function all(listOptions: SandboxStoreOptions | undefined, tells = false): Promise<NativeSandboxInfo[]> {
   const { checkpoints, ...limits } = options('options', STORE, listOptions);
   const store = await storeOr(checkpoints);
   const found = await store.long('the list', UNCHANGED, limits, {
     start: (ticket, control) => store.native.listSandboxes(ticket, control),
   });
-  for (const { id, reason } of damaged(found)) {
+  // Whoever asks for them hears of them by the answer.
+  for (const { id, reason } of tells ? damaged(found) : []) {
     store.log.warn({ sandboxId: id, reason }, 'a sandbox is damaged and not listed');
   }
   return found;
@@ -114,7 +115,7 @@ async function all(listOptions: SandboxStoreOptions | undefined): Promise<Native
  * out and logged as warnings: {@link listDamagedSandboxes} gives them.
  */
 export async function listSandboxes(listOptions?: SandboxStoreOptions): Promise<SandboxInfo[]> {
-  return infos(await all(listOptions));
+  return infos(await all(listOptions, true));
 }
 
 /** @internal Both, looked at once. */
