@@ -1,5 +1,6 @@
 use std::fmt;
 use std::str::FromStr;
+use std::sync::Arc;
 
 use crate::excerpt::excerpt;
 use crate::ids::{MAX_NAME_BYTES, TurnId};
@@ -17,7 +18,7 @@ const ENCODED_BYTES: usize = 3;
 ///
 /// It stands in the comment as it is and may itself hold `-pre-agent-`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct CommentPrefix(String);
+pub struct CommentPrefix(Arc<str>);
 
 impl CommentPrefix {
     /// The longest prefix, in bytes.
@@ -34,7 +35,11 @@ impl CommentPrefix {
         let text = text.into();
         let valid =
             (1..=Self::MAX_BYTES).contains(&text.len()) && text.bytes().all(|byte| byte.is_ascii_graphic());
-        if valid { Ok(Self(text)) } else { Err(InvalidPrefix { bytes: text.len(), given: excerpt(&text) }) }
+        if valid {
+            Ok(Self(text.into()))
+        } else {
+            Err(InvalidPrefix { bytes: text.len(), given: excerpt(&text) })
+        }
     }
 
     /// The prefix as it was given.
@@ -45,7 +50,7 @@ impl CommentPrefix {
 
 impl Default for CommentPrefix {
     fn default() -> Self {
-        Self(Self::DEFAULT.to_owned())
+        Self(Self::DEFAULT.into())
     }
 }
 

@@ -1,5 +1,6 @@
 use std::fmt;
 use std::str::FromStr;
+use std::sync::Arc;
 
 use ulid::Ulid;
 
@@ -179,7 +180,7 @@ impl IdError {
     }
 }
 
-fn checked(kind: IdKind, text: String, controls: bool) -> Result<String, IdError> {
+fn checked(kind: IdKind, text: String, controls: bool) -> Result<Arc<str>, IdError> {
     if text.is_empty() {
         return Err(IdError::Empty { kind });
     }
@@ -189,7 +190,7 @@ fn checked(kind: IdKind, text: String, controls: bool) -> Result<String, IdError
     if !controls && text.chars().any(char::is_control) {
         return Err(IdError::ControlCharacter { kind, given: excerpt(&text) });
     }
-    Ok(text)
+    Ok(text.into())
 }
 
 macro_rules! named_id {
@@ -198,7 +199,7 @@ macro_rules! named_id {
         #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
         #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
         #[cfg_attr(feature = "serde", serde(try_from = "String", into = "String"))]
-        pub struct $name(String);
+        pub struct $name(Arc<str>);
 
         impl $name {
             /// Checks `text` and makes it an id.
@@ -229,7 +230,7 @@ macro_rules! named_id {
 
         impl From<$name> for String {
             fn from(id: $name) -> Self {
-                id.0
+                id.as_str().to_owned()
             }
         }
 
@@ -267,13 +268,13 @@ named_id! {
 impl SandboxId {
     /// The id that is this number, in decimal digits.
     pub(crate) fn of_number(number: u32) -> Self {
-        Self(number.to_string())
+        Self(number.to_string().into())
     }
 }
 
 impl TurnId {
     /// The id that is this number, in decimal digits.
     pub(crate) fn of_number(number: u32) -> Self {
-        Self(number.to_string())
+        Self(number.to_string().into())
     }
 }

@@ -64,6 +64,58 @@ test('at 400 px nothing is wider than the page', async () => {
   expect(watchOf(page).complaints).toEqual([]);
 });
 
+/** Names without a space, as long as anybody may write them: scenario, policies, sandboxes, turns, tools. */
+const LONG = {
+  version: 1,
+  name: 's'.repeat(300),
+  policies: [
+    { kind: 'per_turn', name: 'W'.repeat(120) },
+    { kind: 'every_batch', name: 'of many words '.repeat(12) },
+  ],
+  batches: Array.from({ length: 12 }, (_, place) => ({
+    sandbox: (place % 2 === 0 ? 'W' : 'x').repeat(180),
+    turn: `${Math.floor(place / 4)}${'漢'.repeat(60)}`,
+    startMs: place * 3_000,
+    durationMs: 2_000,
+    kind: 'destructive',
+    tool: 'M'.repeat(150),
+  })),
+};
+
+for (const width of [400, 1280, 1920]) {
+  test(`at ${width} px no name is wider than its place`, async () => {
+    const page = await openPage({ viewport: { width, height: 900 } });
+    await redrawn(page, () => drop(page, 'long.json', JSON.stringify(LONG)));
+    await page.locator('.band').first().locator('.cursor').focus();
+    expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBe(width);
+    const over = await page.locator('.band').evaluateAll((bands) =>
+      bands.flatMap((band) => {
+        const { left, right } = band.getBoundingClientRect();
+        return [...band.querySelectorAll('h3 *, .figures, .band-acts, .t-lane, .t-turn')]
+          .map((element) => ({ what: element.className, place: element.getBoundingClientRect() }))
+          .filter(({ place }) => place.width > 0 && (place.left < left - 1 || place.right > right + 1));
+      }),
+    );
+    expect(over).toEqual([]);
+    expect(await page.locator('.t-lane title').count()).toBe(4);
+    await keepShot(page, `long-names-${width}`, true);
+  });
+}
+
+test('a scenario without batches says so and shows nothing else, and the next one is all there', async ({ page }) => {
+  await redrawn(page, () => drop(page, 'none.json', '{"version":1,"name":"None","batches":[]}'));
+  expect(await page.locator('#headline').textContent()).toContain('no batches');
+  for (const id of ['driver', 'timeline', 'summary', 'rows', 'side'])
+    expect(await page.locator(`#${id}`).isVisible()).toBe(false);
+  expect(await violations(page)).toEqual([]);
+  await keepShot(page, 'no-batches', true);
+  await openBuiltin(page, 'Rapid turns');
+  await page.waitForFunction(
+    () => (document.querySelector('.band-chart .m-works')?.getBoundingClientRect().width ?? 0) > 500,
+  );
+  expect(await page.locator('#side').isVisible()).toBe(true);
+});
+
 async function unfoldOnce(page: Page): Promise<void> {
   const edit = page.getByRole('button', { name: 'Edit policy A' });
   if ((await edit.getAttribute('aria-expanded')) === 'false') await edit.click();

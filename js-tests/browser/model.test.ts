@@ -3,9 +3,10 @@ import type { Policy, Simulation } from 'turnback-policy/simulate';
 import { simulate } from 'turnback-policy/simulate';
 import { describe, expect, test } from 'vitest';
 import { band } from '../../simulator/src/chart/band.js';
+import { textWidth } from '../../simulator/src/chart/fit.js';
 import { pointed, ticks, timeScale } from '../../simulator/src/chart/frame.js';
 import { hit } from '../../simulator/src/chart/hit.js';
-import { Strokes, textWidth } from '../../simulator/src/chart/strokes.js';
+import { Strokes } from '../../simulator/src/chart/strokes.js';
 import { csv } from '../../simulator/src/model/csv.js';
 import { bytes, clock, duration, moment, number, plural } from '../../simulator/src/model/format.js';
 import { headline } from '../../simulator/src/model/headline.js';
@@ -201,6 +202,12 @@ describe('the picture', () => {
         }
       }
     }
+  });
+
+  test('a label of wide letters needs the room that they take', () => {
+    expect(textWidth('12:30')).toBeCloseTo(32);
+    expect(textWidth('漢字')).toBeGreaterThan(21);
+    expect(textWidth('WWWW')).toBeGreaterThan(42);
   });
 
   test.each([

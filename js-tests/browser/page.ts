@@ -30,13 +30,17 @@ test.beforeEach(({ skip }) => {
 let browser: Browser | undefined;
 let server: Awaited<ReturnType<typeof serve>> | undefined;
 
-/** Starts the server and the browser before the tests of a file, and ends them after. */
-export function inBrowser(): void {
+/**
+ * Starts the server and the browser before the tests of a file, and ends them after.
+ *
+ * @param root the directory that is served: the simulator's page, if none is given
+ */
+export function inBrowser(root: string = DIST): void {
   beforeAll(async () => {
     if (missing !== undefined) return;
-    if (!existsSync(join(DIST, 'index.html')))
+    if (root === DIST && !existsSync(join(DIST, 'index.html')))
       throw new Error('the page is not built: npm run build -w turnback-simulator');
-    server = await serve(DIST, { under: UNDER });
+    server = await serve(root, { under: UNDER });
     // Without its sandbox: Chromium refuses to run as root otherwise, and shows only our own page.
     browser = await playwright.launch({
       executablePath: chromium() ?? '',
@@ -62,6 +66,13 @@ export const watchOf = (page: Page): Watched => watched.get(page) ?? { complaint
 
 /** Opens the page and waits until its first picture is drawn. */
 export async function openPage(options: BrowserContextOptions = {}, hash = ''): Promise<Page> {
+  const { page } = await openAt(hash, options);
+  await drawn(page, 0);
+  return page;
+}
+
+/** Opens an address below what is served; `url` is that of the whole. */
+export async function openAt(path: string, options: BrowserContextOptions = {}): Promise<{ page: Page; url: string }> {
   if (browser === undefined || server === undefined) throw new Error('inBrowser() was not called');
   const context = await browser.newContext({
     viewport: { width: 1280, height: 900 },
@@ -77,9 +88,8 @@ export async function openPage(options: BrowserContextOptions = {}, hash = ''): 
   page.on('pageerror', (error) => watch.complaints.push(String(error)));
   page.on('console', (message) => watch.complaints.push(message.text()));
   page.on('request', (request) => watch.requests.push(request.url()));
-  await page.goto(`${server.url}${hash}`);
-  await drawn(page, 0);
-  return page;
+  await page.goto(`${server.url}${path}`);
+  return { page, url: server.url };
 }
 
 /** How many pictures the page has drawn. */

@@ -1,37 +1,18 @@
 // P2, P5: the package in a real browser as it is published, without a bundler: in a page and in a worker, with the answers that Node has.
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { type Browser, chromium as playwright } from 'playwright-core';
 import { checkpointComment } from 'turnback-policy';
 import { type Scenario, simulate } from 'turnback-policy/simulate';
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { chromium, NO_CHROMIUM } from '../../scripts/lib/chromium.mjs';
-import { serve } from '../../scripts/lib/serve.mjs';
+import { describe, expect } from 'vitest';
+import { inBrowser, openAt, test } from './page.js';
 
 const ROOT = join(import.meta.dirname, '..', '..');
 const VECTORS = join(ROOT, 'js-tests', 'vectors', 'simulate');
 const scenarios = readdirSync(VECTORS).map(
   (file): Scenario => JSON.parse(readFileSync(join(VECTORS, file), 'utf8')).scenario,
 );
-const missing = chromium() === undefined;
 
-let browser: Browser | undefined;
-let server: Awaited<ReturnType<typeof serve>> | undefined;
-beforeAll(async () => {
-  if (missing) return;
-  server = await serve(join(ROOT, 'wasm'), { under: '/policy/' });
-  browser = await playwright.launch({
-    executablePath: chromium() ?? '',
-    args: ['--no-sandbox', '--disable-dev-shm-usage'],
-  });
-});
-afterAll(async () => {
-  await browser?.close();
-  await server?.close();
-});
-beforeEach(({ skip }) => {
-  if (missing) skip(NO_CHROMIUM);
-});
+inBrowser(join(ROOT, 'wasm'));
 
 /** What a page gets: a comment, and what each scenario comes to, as JSON. */
 interface Answer {
@@ -41,18 +22,14 @@ interface Answer {
 
 const expected: Answer = { comment: checkpointComment('a b'), simulations: JSON.stringify(scenarios.map(simulate)) };
 
-/** A page of the package's own origin. */
+/** A page of the package's own origin: nothing is there but a text that says so. */
 async function opened() {
-  if (browser === undefined || server === undefined) throw new Error('there is no browser');
-  const page = await browser.newPage();
-  page.setDefaultTimeout(90_000);
-  // Nothing is there: a text that says so, from the right origin.
-  await page.goto(`${server.url}no-page`);
-  return { page, entry: `${server.url}dist/index.js` };
+  const { page, url } = await openAt('no-page');
+  return { page, entry: `${url}dist/index.js` };
 }
 
 describe('the package as it is published, in Chromium', () => {
-  it('in a page, as a module', async () => {
+  test('in a page, as a module', async () => {
     const { page, entry } = await opened();
     await page.addScriptTag({
       type: 'module',
@@ -67,9 +44,8 @@ describe('the package as it is published, in Chromium', () => {
     await page.waitForFunction(() => 'answer' in globalThis);
     const answer = await page.evaluate(() => (globalThis as unknown as { answer: Answer }).answer);
     expect(answer).toStrictEqual(expected);
-    await page.close();
   });
-  it('in a worker', async () => {
+  test('in a worker', async () => {
     const { page, entry } = await opened();
     const answer = await page.evaluate(
       ([url, given]) =>
@@ -90,6 +66,5 @@ describe('the package as it is published, in Chromium', () => {
       [entry, scenarios] as const,
     );
     expect(answer).toStrictEqual(expected);
-    await page.close();
   });
 });

@@ -1,5 +1,5 @@
 // Where the Chromium is that the simulator's page is tested in.
-import { accessSync, constants } from 'node:fs';
+import { accessSync, constants, statSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
 
 /** Why tests are skipped, in the words of scripts/allowed-skips.txt. */
@@ -12,16 +12,21 @@ const NAMES = ['chromium', 'chromium-browser', 'google-chrome-stable', 'google-c
 function runs(file) {
   try {
     accessSync(file, constants.X_OK);
-    return true;
+    return statSync(file).isFile();
   } catch {
     return false;
   }
+}
+
+/** @param {...string} names @returns {string | undefined} the first of these that is on the PATH */
+export function program(...names) {
+  const folders = (process.env.PATH ?? '').split(delimiter).filter(Boolean);
+  return names.flatMap((name) => folders.map((folder) => join(folder, name))).find(runs);
 }
 
 /** @returns {string | undefined} its program: the one that TURNBACK_CHROMIUM names, else the first on the PATH */
 export function chromium() {
   const named = process.env.TURNBACK_CHROMIUM;
   if (named) return runs(named) ? named : undefined;
-  const folders = (process.env.PATH ?? '').split(delimiter).filter(Boolean);
-  return NAMES.flatMap((name) => folders.map((folder) => join(folder, name))).find(runs);
+  return program(...NAMES);
 }

@@ -9,7 +9,6 @@ use super::lane::{Attempt, Lane, LiveTurn, Waiter};
 use super::output::{Output, Start};
 use super::reason::Reason;
 use super::verdict::{Cover, Verdict};
-use crate::comment::comment_text;
 use crate::time::Millis;
 
 impl Gate {
@@ -98,14 +97,14 @@ impl Gate {
         live.attempt = Some(Attempt { id, deadline, cost_a_limit: false });
         self.attempts.insert(id, sandbox);
         self.deadlines.set(deadline, Deadline::Attempt(id));
-        self.outputs.push_back(Output::Start(Box::new(Start {
+        self.outputs.push_back(Output::Start(Start {
             attempt: id,
             sandbox_id: lane.sandbox_id.clone(),
             turn_id: live.id.clone(),
-            comment: comment_text(&self.prefix, &live.id),
+            prefix: self.prefix.clone(),
             late: !live.tally.before.is_zero(),
             deadline,
-        })));
+        }));
     }
 
     pub(super) fn answer(&mut self, batch: BatchId, arrived: Millis, reason: Reason, cover: Option<Cover>) {

@@ -1,6 +1,7 @@
 use super::driver_checkpoint::DriverCheckpointId;
 use super::ids::AttemptId;
 use super::verdict::Verdict;
+use crate::comment::{CommentPrefix, comment_text};
 use crate::ids::{SandboxId, TurnId};
 use crate::time::Millis;
 
@@ -9,7 +10,7 @@ use crate::time::Millis;
 pub enum Output {
     /// Ask the driver for a checkpoint, and say [`Input::Created`](super::Input::Created),
     /// [`Input::Failed`](super::Input::Failed) or [`Input::Paused`](super::Input::Paused) when it has answered.
-    Start(Box<Start>),
+    Start(Start),
     /// A batch's answer. Each batch gets exactly one.
     Verdict(Verdict),
     /// Tell the driver to stop: nobody waits for this attempt any more. What it says afterwards does not count.
@@ -44,13 +45,20 @@ pub struct Start {
     pub sandbox_id: SandboxId,
     /// Which turn it is for.
     pub turn_id: TurnId,
-    /// The checkpoint's comment (G2), with the gate's prefix.
-    pub comment: String,
+    /// Whose checkpoint it is: the gate's prefix.
+    pub prefix: CommentPrefix,
     /// Whether a batch of the turn may already have run. It can still become true while the attempt is under way: the
     /// verdict has the last word.
     pub late: bool,
     /// When the gate will give it up at the latest.
     pub deadline: Millis,
+}
+
+impl Start {
+    /// The checkpoint's comment (G2).
+    pub fn comment(&self) -> String {
+        comment_text(&self.prefix, &self.turn_id)
+    }
 }
 
 /// What a [`Output::Timeout`] is for.

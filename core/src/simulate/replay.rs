@@ -46,6 +46,8 @@ pub(super) struct LaneReplay<'a> {
     memory: Memory,
     gate: Gate,
     sandbox_id: SandboxId,
+    /// The name under which the gate was asked last, as a number and as an id: an id takes time to write, and many batches ask under one.
+    named: (u32, TurnId),
     /// When the gate has to be asked again, as long as somebody waits.
     limit: Option<Millis>,
     under_way: Option<UnderWay>,
@@ -78,6 +80,7 @@ impl<'a> LaneReplay<'a> {
                 ..GateOptions::default()
             }),
             sandbox_id: SandboxId::of_number(0),
+            named: (0, TurnId::of_number(0)),
             limit: None,
             under_way: None,
             ended: None,
@@ -142,7 +145,10 @@ impl<'a> LaneReplay<'a> {
     fn ask_gate(&mut self, place: usize, batch: &LaneBatch, name: u32) {
         let is_gate = self.policy.kind == PolicyKind::PerTurn;
         let read_only = is_gate && batch.read_only && self.policy.unless_read_only;
-        let turn_id = TurnId::of_number(name);
+        if self.named.0 != name {
+            self.named = (name, TurnId::of_number(name));
+        }
+        let turn_id = self.named.1.clone();
         if is_gate
             && !read_only
             && self.memory.is_covered(batch.turn)

@@ -243,7 +243,7 @@ impl Judge {
         assert_eq!(sandbox.under_way, None, "G4: two attempts at once on one sandbox");
         let turn = *sandbox.queue.first().expect("G4: an attempt that nobody waits for");
         assert_eq!(start.turn_id, turn_id(turn), "G4: not the turn that has waited longest");
-        assert_eq!(start.comment, format!("turnback-pre-agent-turn-{turn}"), "G2");
+        assert_eq!(start.comment(), format!("turnback-pre-agent-turn-{turn}"), "G2");
         assert_eq!(start.deadline.as_u64(), self.now + LIMIT, "G5");
         sandbox.under_way = Some(start.attempt);
         let crowded = sandbox.is_crowded();

@@ -1,6 +1,6 @@
 import { scaleLinear } from 'd3-scale';
 import { clock } from '../model/format.js';
-import { textWidth } from './strokes.js';
+import { textWidth } from './fit.js';
 
 /** What of the time is shown, and how wide. */
 export interface Frame {

@@ -3,9 +3,10 @@ import { ATTEMPT_OUTCOMES, type Batches, type Run } from '../model/columns.js';
 import { isBare } from '../model/describe.js';
 import { drawnFrom, drawnTo, firstReaching } from '../model/lanes.js';
 import { turnNames } from '../model/turn-names.js';
+import { textWidth } from './fit.js';
 import type { Frame } from './frame.js';
 import { BATCH, barTop, type LaneBox, TURN_ROW } from './geometry.js';
-import { escapeText, px, Strokes, textWidth } from './strokes.js';
+import { escapeText, Layers, px, Strokes } from './strokes.js';
 
 type X = ScaleLinear<number, number>;
 
@@ -40,14 +41,8 @@ export function turnMarks(box: LaneBox, batches: Batches, frame: Frame, x: X): s
 
 /** The batches of a lane: what they waited, and what they ran. */
 export function batchMarks(box: LaneBox, batches: Batches, run: Run, frame: Frame, x: X): string {
-  const [wait, reads, works, bare, refused, across] = [
-    new Strokes(),
-    new Strokes(),
-    new Strokes(),
-    new Strokes(),
-    new Strokes(),
-    new Strokes(),
-  ];
+  const layers = new Layers('wait', 'reads', 'works', 'bare', 'refused', 'across');
+  const { wait, reads, works, bare, refused, across } = layers.of;
   const { lane } = box;
   for (let place = firstReaching(lane.reach, frame.from); place < lane.order.length; place++) {
     const batch = lane.order[place] ?? 0;
@@ -68,29 +63,13 @@ export function batchMarks(box: LaneBox, batches: Batches, run: Run, frame: Fram
     kind.bar(left, right - (right - left > 4 ? 0.75 : 0), y, BATCH);
     if ((run.lostTurns[batch] ?? 0) > 0 && batches.destructive[batch] === 1) across.bar(left, right, y + BATCH + 1, 2);
   }
-  return (
-    wait.path('m-wait') +
-    reads.path('m-reads') +
-    works.path('m-works') +
-    bare.path('m-bare') +
-    refused.path('m-refused') +
-    across.path('m-across')
-  );
+  return layers.markup();
 }
 
 /** The attempts of a lane: how long each took, and a sign for what became of it. */
 export function attemptMarks(box: LaneBox, run: Run, frame: Frame, x: X): string {
-  const [line, late, lost, guard, kept, gone, failed, keptLines, goneLines] = [
-    new Strokes(),
-    new Strokes(),
-    new Strokes(),
-    new Strokes(),
-    new Strokes(),
-    new Strokes(),
-    new Strokes(),
-    new Strokes(),
-    new Strokes(),
-  ];
+  const layers = new Layers('guard', 'gone-line', 'attempt', 'late', 'lost', 'failed', 'gone', 'kept');
+  const { guard, attempt: line, late, lost, failed, gone, kept } = layers.of;
   const { attempts } = run;
   const y = box.attempts;
   const first = firstReaching(box.lane.attemptReach, frame.from);
@@ -108,13 +87,13 @@ export function attemptMarks(box: LaneBox, run: Run, frame: Frame, x: X): string
     if (outcome === SUCCEEDED) {
       const isKept = attempts.kept[attempt] === 1;
       if (dense) {
-        (isKept ? keptLines : goneLines).bar(right - 0.5, right + 0.5, y - 4, 8);
+        (isKept ? kept : layers.of['gone-line']).bar(right - 0.5, right + 0.5, y - 4, 8);
         continue;
       }
       line.bar(left, right, y - 1, 2);
       guard.bar(right - 0.5, right + 0.5, y, box.riskBase - y);
       if (room) (isKept ? kept : gone).add(`M${px(right)} ${px(y - 5)}l5 5l-5 5l-5-5z`);
-      else keptLines.bar(right - 0.5, right + 0.5, y - 4, 8);
+      else kept.bar(right - 0.5, right + 0.5, y - 4, 8);
     } else if (outcome === FAILED) {
       lost.bar(left, right, y - 1, 2);
       if (room) failed.add(`M${px(right - 4)} ${px(y - 4)}l8 8m0-8l-8 8`);
@@ -126,17 +105,7 @@ export function attemptMarks(box: LaneBox, run: Run, frame: Frame, x: X): string
       if (!Number.isNaN(answer) && answer > (attempts.end[attempt] ?? at)) late.bar(right, x(answer), y - 0.5, 1);
     }
   }
-  return (
-    guard.path('m-guard') +
-    goneLines.path('m-gone-line') +
-    keptLines.path('m-kept') +
-    line.path('m-attempt') +
-    late.path('m-late') +
-    lost.path('m-lost') +
-    failed.path('m-failed') +
-    gone.path('m-gone') +
-    kept.path('m-kept')
-  );
+  return layers.markup();
 }
 
 /** Whether checkpoints stand so closely that lines through the lane would hide it. */

@@ -3,9 +3,10 @@ import type { Risk, Run } from '../model/columns.js';
 import { duration } from '../model/format.js';
 import { drawnFrom, firstReaching } from '../model/lanes.js';
 import { placeAfter, riskAt } from '../model/risk.js';
+import { textWidth } from './fit.js';
 import type { Frame } from './frame.js';
 import type { LaneBox } from './geometry.js';
-import { px, textWidth } from './strokes.js';
+import { px } from './strokes.js';
 
 type X = ScaleLinear<number, number>;
 

@@ -54,5 +54,18 @@ export const escapeText = (text: string): string =>
     .replaceAll('>', '&gt;')
     .replaceAll('"', '&quot;');
 
-/** How wide a text is at most, in pixels, in the size of the labels: nothing is measured while drawing. */
-export const textWidth = (text: string): number => text.length * 6.4;
+/** Strokes of several kinds: one lies over those that are named before it. */
+export class Layers<Kind extends string> {
+  readonly of: Readonly<Record<Kind, Strokes>>;
+  readonly #kinds: readonly Kind[];
+
+  constructor(...kinds: readonly Kind[]) {
+    this.#kinds = kinds;
+    this.of = Object.fromEntries(kinds.map((kind) => [kind, new Strokes()])) as Record<Kind, Strokes>;
+  }
+
+  /** Their elements. */
+  markup(): string {
+    return this.#kinds.map((kind) => this.of[kind].path(`m-${kind}`)).join('');
+  }
+}

@@ -17,7 +17,7 @@ const waits = ({ summary }: Told) => `waits ${duration(summary.waiting.totalMs)}
 export function headline(all: readonly Told[], lead: Lead | undefined): string {
   const base = all.find(({ summary }) => summary.kind === 'per_turn') ?? all[0];
   if (base === undefined) return '';
-  if (base.summary.batches === 0) return 'There are no batches in this scenario.';
+  if (base.summary.batches === 0) return 'There are no batches in this scenario: open another, or paste one.';
   const names = calledAll(all);
   const told: Others = { base, others: all.filter((one) => one !== base), called: (one) => names.get(one) ?? one.name };
   const order: Lead[] = ['lost', 'unprotected', 'waiting', 'checkpoints'];

@@ -127,6 +127,7 @@ export class App {
     const told = result.runs.map(({ summary }, place) => ({ summary, name: names[place] ?? summary.name }));
     this.#headline = headline(told, BUILTINS.find(({ id }) => id === loaded.builtin)?.lead);
     byId('headline').textContent = unbroken(this.#headline);
+    byId('main').classList.toggle('is-empty-scenario', loaded.batches.count === 0);
     byId('scenario').textContent = [loaded.name, loaded.description].filter((text) => text !== '').join('. ');
     byId('summary-table').replaceChildren(
       summaryTable(

@@ -30,7 +30,7 @@ fn start_of(to: &mut String, start: &Start) {
     number(to, "attempt", start.attempt.as_u64());
     text(to, "sandboxId", start.sandbox_id.as_str());
     text(to, "turnId", start.turn_id.as_str());
-    text(to, "comment", &start.comment);
+    text(to, "comment", &start.comment());
     flag(to, "late", start.late);
     number(to, "deadline", start.deadline.as_u64());
 }
