@@ -89,8 +89,10 @@ function packAttempts(
 }
 
 function packRun(events: BatchEvent[], attempts: AttemptEvent[], count: number) {
-  const places = new Map(attempts.map((event, place) => [event.attempt, place]));
-  const placeOf = (attempt: number | null) => (attempt === null ? -1 : (places.get(attempt) ?? -1));
+  // By their numbers, which begin with 1 and leave none out: a map of 100,000 takes longer than all the rest of this.
+  const places = new Int32Array(attempts.length + 1).fill(-1);
+  for (const [place, event] of attempts.entries()) places[event.attempt] = place;
+  const placeOf = (attempt: number | null) => (attempt === null ? -1 : (places[attempt] ?? -1));
   const reasons = new Names();
   const run = {
     at: new Float64Array(count),

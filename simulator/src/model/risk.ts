@@ -16,7 +16,10 @@ export function riskOf(batches: Batches, run: Columns, order: Int32Array, attemp
   const ends = floats(work, (batch) => run.end[batch] ?? 0).sort();
   // Attempts come by their beginnings.
   const pictured = floats(made, (place) => run.attempts.at[place] ?? 0);
-  const done = ints(made, (_, place) => place).sort((a, b) => endOf(run, made, a) - endOf(run, made, b));
+  // In the order in which they were complete, which nearly always is that of their beginnings: sorting those anew takes a tenth of a second.
+  const done = ints(made, (_, place) => place);
+  const later = (a: number, b: number) => endOf(run, made, a) - endOf(run, made, b);
+  if (done.some((place) => place > 0 && later(place - 1, place) > 0)) done.sort(later);
   const complete = floats(done, (place) => endOf(run, made, place));
 
   const outline = new Outline(2 * work.length + 3 * made.length + 1);
