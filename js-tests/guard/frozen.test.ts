@@ -35,11 +35,11 @@ it('C12: the guard answers while it is frozen, later callers hear BUSY; afterwar
     // Nobody waits for its worker any more, and yet that keeps the workspace's lock: it may still be at it.
     expect(isLocked(lock)).toBe(true);
     const logger = new FakeLog();
-    const later = createGuard({ driver, clock: new FakeClock(), logger, enabled: () => true, timeoutMs: 300 });
+    const later = createGuard({ driver, clock: new FakeClock(), logger, enabled: () => true, timeoutMs: 2000 });
     const verdict = await later.beforeBatch({ sandboxId: 'w', turnId: 'again' });
     expect(verdict).toMatchObject({ outcome: 'failed', reason: 'driver_failed', protected: false });
     expect(logger.lines.map(({ fields }) => fields.err)).toMatchObject([{ code: 'BUSY', retryable: true }]);
-    const called = rejection(manager.createCheckpoint(workspace, 'p', 'manual', {}, { deadlineMs: 100 }));
+    const called = rejection(manager.createCheckpoint(workspace, 'p', 'manual', {}, { deadlineMs: 1000 }));
     expect(await called).toMatchObject({ code: 'BUSY' });
   } finally {
     thaw(there.mount);

@@ -133,7 +133,7 @@ describe.each(PACKAGES)('over the %s gate', (_, turnback) => {
       expect(await batch('unprotected')).toMatchObject({ outcome: 'skipped', protected: false });
       on = true;
       const lock = holdLock(join(directory, 'locks', await manager.sandboxIdOf(workspace)));
-      expect(await rejection(manager.rollbackTo(checkpointId, { deadlineMs: 50 }))).toMatchObject({ code: 'BUSY' });
+      expect(await rejection(manager.rollbackTo(checkpointId, { deadlineMs: 1000 }))).toMatchObject({ code: 'BUSY' });
       await lock.release();
       for (const [code, options] of [
         ['ABORTED', { signal: AbortSignal.abort() }],
@@ -333,7 +333,7 @@ describe.each(PACKAGES)('over the %s gate', (_, turnback) => {
         clock: new FakeClock(),
         logger,
         enabled: () => true,
-        timeoutMs: 300,
+        timeoutMs: 2000,
       });
       const lock = holdLock(join(directory, 'locks', await manager.sandboxIdOf(workspace)));
       expect(await guard.beforeBatch({ sandboxId: 'w', turnId: 't' })).toMatchObject({

@@ -172,7 +172,7 @@ it('a damaged journal that is being set aside: it says that nobody knows', async
   const half = picture(workspace);
   freeze(mount);
   try {
-    const error = await soon(manager.recover(workspace, { deadlineMs: 300 }));
+    const error = await soon(manager.recover(workspace, { deadlineMs: 2000 }));
     expect(error).toMatchObject({ code: 'TIMED_OUT', details: { mayBeEnded: true } });
     expect(error.details).not.toHaveProperty('pending');
     expect(error.message).toMatch(/what was interrupted may have been given up by now: .*pending\(\)/);

@@ -95,7 +95,7 @@ fn a_workspace_that_is_in_use() {
     assert!(busy.code().retryable(), "F62");
 
     let soon =
-        || Context { deadline: Some(Instant::now() + Duration::from_millis(30)), ..Context::default() };
+        || Context { deadline: Some(Instant::now() + Duration::from_millis(500)), ..Context::default() };
     let files = place.store_files();
     // The deadline ends the wait, and yet it is not the operation that was slow: the other one is named (C12).
     for error in [

@@ -62,7 +62,7 @@ fn in_the_middle_of_a_create() {
             .create(
                 &place.root(),
                 request(),
-                &Context { deadline: Some(Instant::now() + Duration::from_secs(5)), ..Context::default() },
+                &Context { deadline: Some(Instant::now() + Duration::from_secs(60)), ..Context::default() },
             )
             .unwrap();
         for id in place.ids() {

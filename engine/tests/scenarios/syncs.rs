@@ -80,7 +80,7 @@ fn one_workspace_is_worked_on_by_one_at_a_time() {
     // Somebody who only shares it excludes the others all the same: they hold it alone.
     let held = FileLock::acquire(&lock, LockKind::Shared, Patience::Try, &Context::default()).unwrap();
     let soon =
-        || Context { deadline: Some(Instant::now() + Duration::from_millis(20)), ..Context::default() };
+        || Context { deadline: Some(Instant::now() + Duration::from_millis(500)), ..Context::default() };
     for result in [
         code(place.manager.create(&place.root(), request(), &soon())),
         code(place.manager.rollback(made.checkpoint_id, exact(), &soon())),
