@@ -2,17 +2,15 @@
 
 use std::fs::File;
 use std::io;
-use std::os::fd::BorrowedFd;
+use std::os::fd::{AsFd as _, BorrowedFd};
 use std::os::unix::fs::FileExt as _;
-
-use rustix::fs::SeekFrom;
-use rustix::io::Errno;
 
 use crate::context::Context;
 use crate::error::{Code, Error, Result};
 use crate::model::{Content, Hash, Objects, Segment, decode_segments, encode_segments};
 use crate::restore::journal::Contents;
 use crate::store::PackSet;
+use crate::tree::sys;
 
 /// Reads files, and the lists of the parts of large ones from the store.
 pub(super) struct StoredContents<'a> {
@@ -71,7 +69,7 @@ impl StoredContents<'_> {
         let end = at + length;
         let mut at = at;
         while at < end && self.ctx.check().is_ok() {
-            let Some((start, stop)) = data(file, at, end)? else { return Ok(true) };
+            let Some((start, stop)) = sys::next_data(file.as_fd(), at, end)? else { return Ok(true) };
             let stop = stop.min(start + Segment::MAX_DATA);
             let mut bytes = vec![0; usize::try_from(stop - start).unwrap_or(0)];
             file.read_exact_at(&mut bytes, start)?;
@@ -88,7 +86,7 @@ impl StoredContents<'_> {
         let mut segments = Vec::new();
         let mut at = 0;
         while at < size {
-            let (start, stop) = data(file, at, size)?.unwrap_or((size, size));
+            let (start, stop) = sys::next_data(file.as_fd(), at, size)?.unwrap_or((size, size));
             if start > at {
                 segments.push(Segment::Hole { length: start - at });
             }
@@ -120,20 +118,4 @@ fn hash_at(file: &File, at: u64, length: u64) -> io::Result<Option<Hash>> {
         Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => Ok(None),
         Err(error) => Err(error),
     }
-}
-
-/// The next stretch of data in a range; `None` when the rest is a hole.
-fn data(file: &File, at: u64, end: u64) -> io::Result<Option<(u64, u64)>> {
-    let start = match rustix::fs::seek(file, SeekFrom::Data(at)) {
-        Ok(start) => start,
-        Err(Errno::NXIO) => return Ok(None),
-        // A file system that does not tell: all of it is data.
-        Err(Errno::INVAL) => return Ok(Some((at, end))),
-        Err(errno) => return Err(errno.into()),
-    };
-    if start >= end {
-        return Ok(None);
-    }
-    let stop = rustix::fs::seek(file, SeekFrom::Hole(start))?;
-    Ok(Some((start, stop.clamp(start, end))))
 }

@@ -4,7 +4,6 @@ use std::cell::RefCell;
 use std::os::fd::{AsFd, BorrowedFd};
 
 use rayon::iter::{IntoParallelIterator, ParallelIterator};
-use rustix::fs::SeekFrom;
 use rustix::io::Errno;
 
 use super::mirror::{MirrorError, MirrorFile};
@@ -125,7 +124,7 @@ fn once(source: &Source<'_>, stat: &Stat, sink: &dyn Sink, ctx: &Context) -> Res
     let mut segments = Vec::new();
     let mut at = 0;
     while at < stat.size {
-        let (data, hole) = next_data(source.fd, at, stat.size)?;
+        let (data, hole) = sys::next_data(source.fd, at, stat.size)?.unwrap_or((stat.size, stat.size));
         if data > at {
             segments.push(Segment::Hole { length: data - at });
             at = data;
@@ -166,23 +165,6 @@ fn piece(source: &Source<'_>, offset: u64, length: u64, sink: &dyn Sink) -> Resu
         }
         Ok((bytes.len() as u64, sink.put(bytes)?))
     })
-}
-
-/// The next stretch of data at or after `at`: where it starts and where it ends, both at most `size`.
-fn next_data(fd: BorrowedFd<'_>, at: u64, size: u64) -> Result<(u64, u64), Errno> {
-    let start = match rustix::fs::seek(fd, SeekFrom::Data(at)) {
-        Ok(start) => start.min(size),
-        // Nothing but a hole up to the end.
-        Err(Errno::NXIO) => return Ok((size, size)),
-        // A file system that does not tell: all of it is data.
-        Err(Errno::INVAL) => return Ok((at, size)),
-        Err(e) => return Err(e),
-    };
-    if start >= size {
-        return Ok((size, size));
-    }
-    let end = rustix::fs::seek(fd, SeekFrom::Hole(start))?;
-    Ok((start, end.clamp(start, size)))
 }
 
 /// Reads up to `length` bytes; fewer only at the end of the file.

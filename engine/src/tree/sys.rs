@@ -6,7 +6,7 @@ use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::path::Path;
 use std::sync::atomic::{AtomicU8, Ordering};
 
-use rustix::fs::{AtFlags, Mode, OFlags, ResolveFlags, StatxFlags};
+use rustix::fs::{AtFlags, Mode, OFlags, ResolveFlags, SeekFrom, StatxFlags};
 use rustix::io::Errno;
 
 use super::stat::Stat;
@@ -139,6 +139,30 @@ pub fn birth(fd: BorrowedFd<'_>) -> Result<(u64, Option<Timestamp>), Errno> {
 pub fn file_clock() -> Timestamp {
     let now = rustix::time::clock_gettime(rustix::time::ClockId::RealtimeCoarse);
     Timestamp { sec: now.tv_sec, nsec: u32::try_from(now.tv_nsec).unwrap_or(0) }
+}
+
+/// The next stretch of data of a file in `at..end`: where it starts and where it ends; `None` when the rest is a hole, or the file
+/// ends before `at`. Moves the descriptor's position. Where the file system does not tell holes, all is data.
+///
+/// A file that is cut off between the two questions has data up to `end`: whoever reads it finds that it ends before (input 47).
+///
+/// # Errors
+/// The system's error.
+pub fn next_data(file: BorrowedFd<'_>, at: u64, end: u64) -> Result<Option<(u64, u64)>, Errno> {
+    let start = match rustix::fs::seek(file, SeekFrom::Data(at)) {
+        Ok(start) => start,
+        Err(Errno::NXIO) => return Ok(None),
+        Err(Errno::INVAL) => return Ok(Some((at, end))),
+        Err(errno) => return Err(errno),
+    };
+    if start >= end {
+        return Ok(None);
+    }
+    match rustix::fs::seek(file, SeekFrom::Hole(start)) {
+        Ok(stop) => Ok(Some((start, stop.clamp(start, end)))),
+        Err(Errno::NXIO) => Ok(Some((start, end))),
+        Err(errno) => Err(errno),
+    }
 }
 
 /// Repeats a call that a signal interrupted (input 65).

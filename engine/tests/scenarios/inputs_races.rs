@@ -43,6 +43,27 @@ fn a_file_that_is_cut_off_under_the_reader() {
 }
 
 #[test]
+fn a_sparse_file_that_is_cut_off_under_the_reader() {
+    // Input 47: where its data lies is asked for in two calls, and it can end between them. That is no failure to read it.
+    let place = Place::default();
+    place.write("f", "x");
+    let file = fs::OpenOptions::new().write(true).open(place.at("f")).unwrap();
+    let busy = Busy::new(move |_| {
+        file.set_len(0).unwrap();
+        file.write_all_at(b"x", 1 << 20).unwrap();
+    });
+    let mut changed = 0;
+    while changed < 200 {
+        let now = place.create();
+        let reasons: Vec<_> = now.coverage.uncovered.iter().map(|u| u.reason).collect();
+        assert!(reasons.is_empty() || reasons == [Reason::Changing], "{reasons:?}");
+        changed += reasons.len();
+    }
+    drop(busy);
+    place.verify_is_clean();
+}
+
+#[test]
 fn a_file_that_moves_between_directories() {
     // Input 48: it may be found twice or not at all, as the documentation says of one who writes meanwhile; whatever was found is
     // whole, and is what comes back.
