@@ -16,13 +16,52 @@ use super::rollback::duplicate;
 use super::workspace::Workspace;
 use crate::context::Context;
 use crate::error::Result;
+use crate::model::Picture;
 use crate::recovery::RestoreKind;
-use crate::restore::{Applied, GitMode, PlanOptions, Root, plan};
+use crate::restore::{
+    Applied, GitMode, MergeOptions, Merged, OnConflict, PlanOptions, Root, Sides, merge, plan,
+};
 use crate::store::{Draft, End, Preview, RulesRecord};
 use crate::tree::{Limits, Rules, Walked};
 
 /// How the checkpoint of the state after a commit is called.
 pub(crate) const COMMITTED_LABEL: &str = "after a sandbox's commit";
+
+/// What is decided on.
+pub(crate) struct Look<'a> {
+    /// The workspace's directory.
+    pub(crate) root: &'a Root,
+    /// The workspace now.
+    now: &'a Picture,
+    inner: &'a Inner,
+    both: &'a Both<'a>,
+    ctx: &'a Context,
+}
+
+impl Look<'_> {
+    /// The workspace as it would be with the difference between two of its checkpoints taken back, later edits kept (C15). Where there
+    /// are conflicts it is what it is now, and so is every `.git`.
+    ///
+    /// # Errors
+    /// `NOT_FOUND` for a checkpoint; those of a merge.
+    pub(crate) fn taken_back(&self, before: CheckpointId, after: CheckpointId) -> Result<Merged> {
+        let picture = |id: CheckpointId| -> Result<Picture> {
+            self.inner.catalog.require(id)?.parsed.picture(&self.inner.packs)
+        };
+        let (before, after) = (picture(before)?, picture(after)?);
+        let sides = Sides { base: &after, ours: self.now, theirs: &before };
+        let options = MergeOptions { on_conflict: OnConflict::Ours, git: GitMode::Keep, paths: None };
+        merge(sides, self.both, &options, self.ctx)
+    }
+}
+
+/// What is to be done.
+pub(crate) struct Wanted {
+    /// What the workspace is to be apart from the edits, as [`Look::taken_back`] gave it; as it is now when there is none.
+    pub(crate) picture: Option<Picture>,
+    /// Single paths.
+    pub(crate) edits: Vec<Edit>,
+}
 
 /// Decides on the changes.
 pub(crate) trait Decide {
@@ -30,7 +69,7 @@ pub(crate) trait Decide {
     ///
     /// # Errors
     /// Anything: nothing has been written then.
-    fn decide(&mut self, root: &Root) -> Result<Option<Vec<Edit>>>;
+    fn decide(&mut self, look: &Look<'_>) -> Result<Option<Wanted>>;
 
     /// Hears of the two checkpoints before the first write.
     ///
@@ -96,14 +135,20 @@ impl Inner {
         let walked = duplicate(&root)?;
         let taken = self.take(workspace, walked, rules, limits, None, Some(&manifests), ctx)?;
         let now = taken.walked.picture.clone();
-        let Some(edits) = decide.decide(&workspace.root(&root)?)? else { return Ok(None) };
-        if edits.is_empty() {
-            return Ok(Some(Edited { checkpoints: None, applied: Applied::default() }));
-        }
         taken.draft.leave_room(u64::MAX, taken.share()?.needs)?;
         let draft = Draft::begin(self.layout(), &self.packs, &self.budget, self.durability)
             .map_err(|error| self.with_others(&[&taken.draft], error))?;
-        let then = edited(&now, &edits, &manifests, &Both { draft: &draft, manifests: &manifests })?;
+        let both = Both { draft: &draft, manifests: &manifests };
+        let opened = workspace.root(&root)?;
+        let look = Look { root: &opened, now: &now, inner: self, both: &both, ctx };
+        let Some(Wanted { picture, edits }) = decide.decide(&look)? else { return Ok(None) };
+        let mut then = picture.unwrap_or_else(|| now.clone());
+        if !edits.is_empty() {
+            then = edited(&then, &edits, &manifests, &both)?;
+        }
+        if then == now {
+            return Ok(Some(Edited { checkpoints: None, applied: Applied::default() }));
+        }
         let options = PlanOptions { git: GitMode::Keep, paths: None };
         let plan = plan(Some(&now), &then, &manifests, &options, ctx)?;
         self.precheck(workspace, Some(&root), &plan, ctx)?;

@@ -23,3 +23,4 @@ mod killed;
 mod leads_out;
 mod saved;
 mod undo;
+mod undo_exact;

@@ -8,7 +8,7 @@ use turnback_core::CheckpointId;
 use super::changed::{Changed, applied};
 use super::merge::{How, Three, merge};
 use super::next_baseline::Next;
-use super::objects::{Item, Tree, encode_commit};
+use super::objects::{Tree, encode_commit};
 use super::pending::{self, Then, Undo, text};
 use super::refs::Head;
 use super::registration::Registered;
@@ -174,16 +174,6 @@ impl Aim<'_> {
         }
     }
 
-    /// The checkpoint that has a path as it is to be.
-    pub(super) fn before(&self, path: &RelPath, item: Item) -> Option<CheckpointId> {
-        match self {
-            Self::Undo(aim) if aim.before.get(path) == Some(&item) => {
-                pending::ids(aim.undo.checkpoints.as_ref()).ok().flatten().map(|(before, _)| before)
-            }
-            _ => None,
-        }
-    }
-
     /// What the sandbox's record says when it is done.
     pub(super) fn then(
         &self,
@@ -223,6 +213,7 @@ impl CommitAim<'_> {
             own: self.own.map(|own| (text(own.from), own.commit.to_string())),
             baseline: self.old.to_string(),
             base: text(registered.base),
+            index: Vec::new(),
         };
         let moves_nothing = self.changed.items.is_empty()
             && from == to

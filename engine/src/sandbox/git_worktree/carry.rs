@@ -224,6 +224,7 @@ impl GitWorktreeSandbox {
                     report.undo_checkpoint_id = work.checkpoints()?.map(|(before, _)| before);
                     report.written = edited.applied.written;
                     report.deleted = edited.applied.deleted;
+                    report.not_restorable = edited.applied.not_restorable;
                 }
             }
         }

@@ -1,12 +1,15 @@
 //! The last steps of a move, each of which may be done again: HEAD's branch, the index, the sandbox's record. And what becomes of a move
 //! that was cut short.
 
+use std::collections::BTreeMap;
+
 use git2::Oid;
 use rustix::fs::Timespec;
 use turnback_core::SandboxStatus;
 
 use super::checkout::index_entry;
 use super::index::PrivateIndex;
+use super::kept_index::{Kept, clear, coming_back};
 use super::local_changes::as_path;
 use super::lock::{self, clear_index, lock_index, new_index};
 use super::mover::changed;
@@ -92,10 +95,15 @@ impl Finishing<'_> {
         let root = Root::open(&record.resource)?;
         let skipped = unlisted(&work.skipped).unwrap_or_default();
         let mut any = false;
-        for (path, before, after) in changed(from, to) {
+        let coming = self.coming_back(record, from, to, work)?;
+        for (path, before, after) in changed(from, to).filter(|(path, ..)| !coming.contains_key(*path)) {
             self.ctx.check()?;
             any = true;
             self.entry(&mut index, &root, path, before.is_some(), after, &skipped)?;
+        }
+        for (path, kept) in &coming {
+            any = true;
+            kept.put_back(&mut index.index, &root, path)?;
         }
         if !any {
             return Ok(());
@@ -104,6 +112,20 @@ impl Finishing<'_> {
         let bytes = index.bytes()?;
         self.put_index(&bytes, token, written, sync)
             .map_err(|errno| Error::io("writing the index", errno).at(self.repository.own.path()))
+    }
+
+    /// What the index had that was in no commit, where a commit is taken back.
+    fn coming_back(
+        &self,
+        record: &Record,
+        from: &Tree,
+        to: &Tree,
+        work: &Work,
+    ) -> Result<BTreeMap<RelPath, Kept>> {
+        let Some(undo) = Undo::of(record)?.filter(|_| work.then.is_undo) else { return Ok(BTreeMap::new()) };
+        let committed = self.repository.tree_of(pending::oid(undo.to.as_ref())?)?;
+        let before = self.repository.tree_of(pending::oid(undo.from.as_ref())?)?;
+        coming_back(&undo, &committed, &before, from, to)
     }
 
     fn entry(
@@ -118,10 +140,7 @@ impl Finishing<'_> {
         let failed = |e| super::refusal::git("changing the index", e);
         let old = index.index.get_path(as_path(path), 0);
         let Some(item) = after else {
-            return match old {
-                Some(_) if was_there => index.index.remove(as_path(path), 0).map_err(failed),
-                _ => Ok(()),
-            };
+            return if was_there { clear(&mut index.index, path) } else { Ok(()) };
         };
         let local = local::read(root, path)?;
         let is_it = match &local {
@@ -150,6 +169,8 @@ impl Finishing<'_> {
         if let Some(old) = old.filter(|_| skipped.contains(path)) {
             entry.flags_extended = old.flags_extended;
         }
+        // It is not unmerged any more.
+        clear(&mut index.index, path)?;
         index.index.add(&entry).map_err(failed)
     }
 
@@ -219,7 +240,8 @@ fn try_forget_old(manager: &Manager, record: &Record, work: &Work) -> Result<()>
     Ok(())
 }
 
-fn without_stat(path: &RelPath, item: super::objects::Item) -> git2::IndexEntry {
+/// What git's index says of a path whose file it has to look at.
+pub(super) fn without_stat(path: &RelPath, item: super::objects::Item) -> git2::IndexEntry {
     let zero = git2::IndexTime::new(0, 0);
     git2::IndexEntry {
         ctime: zero,

@@ -47,15 +47,20 @@ fn seen(local: &Local) -> Seen {
 }
 
 impl Resource<'_> {
+    /// Whether the index has a path as a commit does.
+    pub(super) fn is_staged(&self, path: &RelPath, item: Option<Item>) -> bool {
+        let stage = |stage| self.index.index.get_path(as_path(path), stage);
+        let is_unmerged = (1..=3).any(|number| stage(number).is_some());
+        let staged = stage(0).map(|entry| (entry.id, entry.mode));
+        !is_unmerged && staged == item.map(|item| (item.oid, item.kind.mode()))
+    }
+
     /// Compares a path with the commit that is checked out (`from`) and with the one that is to be (`to`).
     pub(super) fn look(&self, path: &RelPath, from: Option<Item>, to: Option<Item>) -> Result<Finding> {
         let local = local::read(self.root, path)?;
         let seen = local.as_ref().map(seen);
         let entry = self.index.index.get_path(as_path(path), 0);
-        let staged = entry.as_ref().map(|entry| (entry.id, entry.mode));
-        let is = |item: Option<Item>| staged == item.map(|item| (item.oid, item.kind.mode()));
-        let is_unmerged = (1..=3).any(|stage| self.index.index.get_path(as_path(path), stage).is_some());
-        if is_unmerged || (!is(from) && !is(to)) {
+        if !self.is_staged(path, from) && !self.is_staged(path, to) {
             return Ok(Finding::Changed(seen));
         }
         let Some(local) = local else {

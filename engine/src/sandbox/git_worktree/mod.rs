@@ -17,6 +17,7 @@ mod identity;
 mod ignored;
 mod index;
 mod info;
+mod kept_index;
 mod leads_out;
 mod local;
 mod local_changes;
@@ -33,6 +34,7 @@ mod registration;
 mod repository;
 mod saved;
 mod seeds;
+mod taking_back;
 mod worktree_index;
 
 use std::path::PathBuf;

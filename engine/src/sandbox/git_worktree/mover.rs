@@ -8,6 +8,7 @@ use turnback_core::CheckpointId;
 
 use super::aim::{Aim, Goal};
 use super::index::PrivateIndex;
+use super::kept_index::kept;
 use super::local_changes::{Finding, Resource};
 use super::merge::conflict;
 use super::objects::{Item, Kind, Tree};
@@ -15,14 +16,14 @@ use super::pending::{Pending, Work};
 use super::refs::{Head, Reflog};
 use super::registration::{Registered, listed};
 use super::repository::Repository;
+use super::taking_back::Back;
 use crate::checkpoint::Manager;
-use crate::checkpoint::edit::Decide;
+use crate::checkpoint::edit::{Decide, Look, Wanted};
 use crate::checkpoint::edited::{Edit, Seen, Value};
 use crate::context::Context;
 use crate::error::{Code, Error, Result};
-use crate::model::{Node, RelPath};
+use crate::model::RelPath;
 use crate::report::Conflict;
-use crate::restore::Root;
 use crate::sandbox::commit::OnCommitConflict;
 use crate::sandbox::handle::Locked;
 
@@ -57,7 +58,7 @@ pub(super) struct Mover<'a, 'l> {
 }
 
 impl Decide for Mover<'_, '_> {
-    fn decide(&mut self, root: &Root) -> Result<Option<Vec<Edit>>> {
+    fn decide(&mut self, look: &Look<'_>) -> Result<Option<Wanted>> {
         self.conflicts.clear();
         self.refuse_under_way()?;
         let head = self.repository.head()?;
@@ -71,8 +72,11 @@ impl Decide for Mover<'_, '_> {
             (Aim::Commit(_), true) => Some((self.manager, self.at.baseline()?)),
             _ => None,
         };
-        let resource = Resource { root, index: &index, skipped: &skipped, carried };
-        let mut writes = self.compare(&resource, &mut goal)?;
+        let resource = Resource { root: look.root, index: &index, skipped: &skipped, carried };
+        let Back { picture, mut writes } = match &self.aim {
+            Aim::Commit(_) => Back { picture: None, writes: self.compare(&resource, &mut goal)? },
+            Aim::Undo(_) => self.compare_back(look, &resource, &mut goal)?,
+        };
         if !goal.conflicts.is_empty() && self.on_conflict == OnCommitConflict::Fail {
             self.conflicts = goal.conflicts.into_values().collect();
             return Ok(None);
@@ -92,7 +96,12 @@ impl Decide for Mover<'_, '_> {
             Head::Branch(name) => Some(name),
             Head::Detached(_) => None,
         };
-        let then = self.aim.then(self.registered, name.clone(), tip, reached);
+        let mut then = self.aim.then(self.registered, name.clone(), tip, reached);
+        let moved: BTreeMap<_, _> =
+            changed(&goal.from, &goal.tree).map(|(path, from, to)| (path.clone(), (from, to))).collect();
+        if let Some(undo) = then.undo.as_mut().filter(|_| !moved.is_empty()) {
+            undo.index = kept(&index.index, &moved);
+        }
         let work = Work::new(name, tip, reached, listed(&not_there), then);
         self.branch = self.aim.branch();
         let mut edits = Vec::new();
@@ -106,7 +115,7 @@ impl Decide for Mover<'_, '_> {
         if edits.is_empty() {
             self.move_own_branch()?;
         }
-        Ok(Some(edits))
+        Ok(Some(Wanted { picture, edits }))
     }
 
     fn published(&mut self, before: CheckpointId, after: CheckpointId) -> Result<()> {
@@ -176,22 +185,6 @@ impl Mover<'_, '_> {
     /// What a path is to become.
     fn value(&self, goal: &Goal, path: &RelPath) -> Result<Option<Value>> {
         let Some(item) = goal.tree.get(path) else { return Ok(None) };
-        if let Some(before) = self.aim.before(path, *item)
-            && let Some(entry) = self.manager.look(before, path)?
-        {
-            // As it was, whatever a checkout had made of the blob.
-            match entry.node {
-                Node::File { .. } => {
-                    let executable = entry.meta.mode & 0o100 != 0;
-                    return Ok(Some(Value::File {
-                        bytes: self.manager.read_file(before, path)?,
-                        executable,
-                    }));
-                }
-                Node::Symlink { target } => return Ok(Some(Value::Link(target.into_vec()))),
-                _ => {}
-            }
-        }
         let bytes = self.repository.objects.blob(item.oid)?;
         Ok(match item.kind {
             Kind::Link => Some(Value::Link(bytes)),

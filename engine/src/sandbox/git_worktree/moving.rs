@@ -12,6 +12,7 @@ use crate::checkpoint::edit::Edited;
 use crate::checkpoint::{Manager, RevertRequest};
 use crate::context::Context;
 use crate::error::Result;
+use crate::model::{Reason, Uncovered};
 use crate::report::Conflict;
 use crate::restore::OnConflict;
 use crate::sandbox::commit::OnCommitConflict;
@@ -101,7 +102,9 @@ pub(super) fn move_head(
         clear(mover.at, scene, &token)?;
         return Ok(if conflicts.is_empty() { Moved::Nothing } else { Moved::Conflicts(conflicts) });
     };
-    if !edited.applied.not_restorable.is_empty() {
+    // Metadata that the system refuses keeps no commit from being taken back; the report lists it.
+    let hinders = |one: &Uncovered| !work.then.is_undo || one.reason != Reason::MetadataRefused;
+    if edited.applied.not_restorable.iter().any(hinders) {
         let conflicts = take_back(scene, &work, &edited)?;
         mover.move_back()?;
         clear(mover.at, scene, &token)?;
@@ -160,7 +163,7 @@ fn take_back(scene: &Scene<'_>, work: &Work, edited: &Edited) -> Result<Vec<Conf
         scene.manager.revert(before, after, request, scene.ctx)?;
     }
     drop_checkpoints(scene, Some(work));
-    let conflict = |listed: &crate::model::Uncovered| Conflict {
+    let conflict = |listed: &Uncovered| Conflict {
         path: listed.path.clone(),
         ours: "changed".to_owned(),
         theirs: listed.detail.clone().unwrap_or_else(|| listed.reason.as_str().to_owned()),

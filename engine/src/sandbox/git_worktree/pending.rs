@@ -5,6 +5,7 @@ use git2::Oid;
 use serde::{Deserialize, Serialize};
 use turnback_core::CheckpointId;
 
+use super::kept_index::Kept;
 use crate::error::{Error, Result};
 use crate::sandbox::record::Record;
 
@@ -64,6 +65,9 @@ pub(super) struct Undo {
     /// The sandbox as it was before.
     pub(super) baseline: String,
     pub(super) base: Option<String>,
+    /// What the index had of the paths that were moved, where that was in no commit.
+    #[serde(default)]
+    pub(super) index: Vec<Kept>,
 }
 
 pub(super) fn text(oid: Option<Oid>) -> Option<String> {
@@ -75,7 +79,8 @@ pub(super) fn oid(text: Option<&String>) -> Result<Option<Oid>> {
     text.map(|text| text.parse().map_err(|_| malformed())).transpose()
 }
 
-fn malformed() -> Error {
+/// The error for a record that says nothing that can be understood.
+pub(super) fn malformed() -> Error {
     Error::corrupt("what a sandbox's record says of its last commit is malformed")
 }
 
