@@ -57,9 +57,9 @@ pub(crate) enum Operands {
 }
 
 impl Program {
-    /// Judges its arguments.
-    pub(crate) fn judge(&self, words: &[Word]) -> Result<(), Why> {
-        let program = self.names.first().copied().unwrap_or("it");
+    /// Judges the arguments that it gets under one of its names.
+    pub(crate) fn judge(&self, name: &str, words: &[Word]) -> Result<(), Why> {
+        let program = self.names.iter().find(|known| **known == name).copied().unwrap_or("it");
         self.refused(words).map_or(Ok(()), |word| {
             let argument = word.map_or_else(|| "these arguments".to_owned(), written);
             Err(Why::Argument { program, argument })

@@ -150,6 +150,8 @@ fn bare(c: char, before: Option<char>, next: Option<char>, two_digits_before: bo
         // The parser takes no number of a stream that is larger than it can hold.
         '<' | '>' if two_digits_before => written("an unusual stream"),
         '<' | '>' if next == Some('(') => written("a process substitution"),
+        // bash and zsh put the number of the new stream into the variable of `{name}>file`, which may be PATH.
+        '<' | '>' if before == Some('}') => written("a redirection that may set a variable"),
         '<' if matches!(next, Some('>' | '&')) => {
             written("a redirection that opens for writing or moves a stream")
         }
@@ -165,16 +167,15 @@ fn dollar(chars: &[char], at: usize, quoted: bool) -> Result<(), Why> {
     let named = |c: &char| c.is_ascii_alphanumeric() || *c == '_';
     let rest = chars.get(at + 1..).unwrap_or_default();
     match rest.first() {
-        Some('?') => Ok(()),
+        Some('?') => unsubscripted(rest.get(1)),
         Some(c) if named(c) => {
             let name = rest.iter().take_while(|c| named(c)).count();
-            // In zsh a subscript is arithmetic, which can set variables.
-            if rest.get(name) == Some(&'[') { written("a subscript") } else { Ok(()) }
+            unsubscripted(rest.get(name))
         }
         Some('{') => {
             let name = rest.get(1..).unwrap_or_default().iter().take_while(|c| named(c)).count();
             if name > 0 && rest.get(name + 1) == Some(&'}') {
-                Ok(())
+                unsubscripted(rest.get(name + 2))
             } else {
                 written("an expansion that is more than a variable")
             }
@@ -185,4 +186,9 @@ fn dollar(chars: &[char], at: usize, quoted: bool) -> Result<(), Why> {
         Some('"' | '|' | ')' | '/') if quoted => Ok(()),
         _ => written("an unusual \"$\""),
     }
+}
+
+/// In zsh a subscript is arithmetic, which can set variables and run commands, behind `$?` as well as behind a name.
+fn unsubscripted(next: Option<&char>) -> Result<(), Why> {
+    if next == Some(&'[') { written("a subscript") } else { Ok(()) }
 }

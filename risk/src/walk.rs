@@ -125,8 +125,9 @@ fn simple(simple: &SimpleCommand) -> Result<(), Why> {
         return construct("a brace by itself");
     }
     let Word::Literal(name) = Word::read(&name.value) else { return Err(Why::UnknownName) };
-    match table::find(table::usual(&name)) {
-        Some(program) => program.judge(&words),
+    let called = table::usual(&name);
+    match table::find(called) {
+        Some(program) => program.judge(called, &words),
         None => Err(Why::Program { program: shown(&name) }),
     }
 }

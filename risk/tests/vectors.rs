@@ -31,6 +31,8 @@ fn g14_the_reason_says_what_was_found() {
         why("find . -name *.ts"),
         "find is not known to only read with a pattern that may become something else"
     );
+    // By the name that was called, of several that share what they may get.
+    assert_eq!(why("docker ps"), "docker is not known to only read with \"ps\"");
     assert_eq!(why("git status"), "git is not known to only read with \"status\"");
     assert_eq!(why("git"), "git is not known to only read with these arguments");
     assert_eq!(why("echo $(date)"), "it has a command substitution");
