@@ -46,7 +46,8 @@ const ask = async (path, body) => {
 };
 
 console.log('run:', await ask('/run', { prompt: 'Tidy up', turnId: 'turn-1' }));
-console.log('files:', readdirSync(project), 'checkpoints:', (await manager.listCheckpoints()).length);
+const made = await manager.listCheckpoints(await manager.sandboxIdOf(project));
+console.log('files:', readdirSync(project), 'checkpoints:', made.length);
 console.log('undo:', await ask('/undo', { turnId: 'turn-1' }));
 console.log('files:', readdirSync(project));
 console.log('undo:', await ask('/undo', { turnId: 'turn-2' }));

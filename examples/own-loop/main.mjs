@@ -29,8 +29,8 @@ for (const [message, steps] of Object.entries(MODEL)) {
   console.log(`${message}:`, readdirSync(project).sort().join(' '));
 }
 
-// The first turn is taken back, the second one stays.
-const [first, second] = await manager.listCheckpoints();
+// The first turn is taken back, the second one stays. Of this directory alone: a store may hold others, too.
+const [first, second] = await manager.listCheckpoints(await manager.sandboxIdOf(project));
 const { restored, deleted } = await manager.revert(first.checkpointId, second.checkpointId);
 console.log('First turn reverted:', { restored, deleted }, readdirSync(project).sort().join(' '));
 
