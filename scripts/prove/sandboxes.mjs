@@ -157,6 +157,20 @@ export const sandboxes = [
     test: 'sandbox_git/commit.rs::holds_back_what_makes_the_host_run_something',
   },
   {
+    what: 'git: what is held back reaches nobody as history',
+    file: 'sandbox/git_worktree/aim.rs',
+    take: 'if !aim.sorter.lets_pass(aim.changed, line, &known, ctx)? {',
+    give: 'if known.is_empty() {',
+    test: 'sandbox_git/history.rs::has_nothing_that_is_held_back',
+  },
+  {
+    what: 'git: a rollback puts HEAD, branch and index back',
+    file: 'sandbox/git_worktree/put_back.rs',
+    take: 'registered.put_back(&repository, &record.path, sync, ctx)?;',
+    give: '',
+    test: 'sandbox_git/history.rs::has_nothing_that_was_rolled_back',
+  },
+  {
     what: 'git: what was held back is not in the next baseline',
     file: 'sandbox/git_worktree/carry.rs',
     take: '*next = Next::publish(scene, (old, now), &changed.held, &plan_of(self.handle.plan_id())?)?;',

@@ -192,7 +192,7 @@ fn locks_of_others_are_respected() {
     let ground = Ground::new();
     let sandbox = ground.create();
     change(sandbox.handle().path());
-    for lock in ["index.lock", "refs/heads/main.lock"] {
+    for lock in ["index.lock", "refs/heads/main.lock", "HEAD.lock"] {
         fs::write(ground.at(".git").join(lock), "held").unwrap();
         let (repository, files) = (ground.repository(), ground.files());
         let error = sandbox.commit(&CommitOptions::default(), &ctx()).unwrap_err();

@@ -18,6 +18,7 @@ mod create;
 mod formats;
 mod ground;
 mod held_back;
+mod history;
 mod hostile;
 mod killed;
 mod leads_out;

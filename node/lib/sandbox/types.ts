@@ -177,7 +177,8 @@ export interface Sandbox extends AsyncDisposable {
    */
   undoCommit(options?: Long): Promise<RollbackReport>;
   /**
-   * Puts the sandbox back to its baseline (S12).
+   * Puts the sandbox back to its baseline (S12). For `git_worktree` that is HEAD, branch and index as well; what was committed there gets
+   * refs beneath `refs/turnback/saved`. Taking the rollback back (`undoCheckpointId`) brings the files alone.
    *
    * @throws TurnbackError `NOT_UNDOABLE` for `none`: roll back to a checkpoint instead
    */

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use git2::{ObjectType, Oid};
 use turnback_core::CheckpointId;
 
-use super::changed::{Changed, applied};
+use super::changed::{Changed, Sorter, applied};
 use super::merge::{How, Three, merge};
 use super::next_baseline::Next;
 use super::objects::{Tree, encode_commit};
@@ -28,6 +28,8 @@ pub(super) enum Aim<'a> {
 /// The sandbox's changes are merged in.
 pub(super) struct CommitAim<'a> {
     pub(super) changed: &'a Changed,
+    /// Tells what is held back.
+    pub(super) sorter: &'a Sorter<'a>,
     pub(super) message: &'a str,
     pub(super) author: &'a [u8],
     pub(super) texts: bool,
@@ -48,6 +50,8 @@ pub(super) struct Own {
     /// Where the branch was.
     pub(super) from: Option<Oid>,
     pub(super) commit: Oid,
+    /// What the branch had of the agent's that may not come along.
+    pub(super) left: Option<Oid>,
     /// Where its line left the resource's.
     common: Option<Oid>,
 }
@@ -94,7 +98,7 @@ impl Repository {
     ) -> Result<Option<Own>> {
         let base = registered.base;
         let tip = self.resolve(&registered.branch)?;
-        let parents: Vec<Oid> = match (tip, base) {
+        let mut parents: Vec<Oid> = match (tip, base) {
             (Some(tip), Some(base)) if tip == base => vec![base],
             // What is on the branch is in the resource already, or was and was taken back: that says nothing of the files.
             (Some(tip), Some(base))
@@ -108,6 +112,14 @@ impl Repository {
             (Some(tip), None) => vec![tip],
             (None, base) => base.into_iter().collect(),
         };
+        let mut left = None;
+        if let Some(line) = tip.filter(|tip| Some(*tip) != base && parents.contains(tip)) {
+            let known: Vec<Oid> = base.into_iter().chain(head).collect();
+            if !aim.sorter.lets_pass(aim.changed, line, &known, ctx)? {
+                left = Some(line);
+                parents = base.into_iter().collect();
+            }
+        }
         let common = match (head, parents.first()) {
             (Some(head), Some(line)) => self.merge_base(head, *line, ctx)?,
             _ => None,
@@ -121,10 +133,10 @@ impl Repository {
         if let [one] = parents.as_slice()
             && self.tree_of(Some(*one))? == tree
         {
-            return Ok(Some(Own { from: tip, commit: *one, common }));
+            return Ok(Some(Own { from: tip, commit: *one, left, common }));
         }
         let commit = self.new_commit(&tree, &parents, aim.author, aim.message)?;
-        Ok(Some(Own { from: tip, commit, common }))
+        Ok(Some(Own { from: tip, commit, left, common }))
     }
 }
 
@@ -158,12 +170,28 @@ impl Aim<'_> {
         {
             return Ok(*commit);
         }
+        if matches!(self, Self::Commit(_))
+            && tip.is_some()
+            && goal.tree == goal.from
+            && !goal.conflicts.is_empty()
+        {
+            // The resource won everything: there is nothing to move for.
+            return Ok(tip);
+        }
         let message = match self {
             Self::Commit(aim) if tip.is_some() => format!("Merge: {}", aim.message),
             Self::Commit(aim) => aim.message.to_owned(),
             Self::Undo(aim) => aim.message.clone(),
         };
         repository.new_commit(&goal.tree, &goal.parents, author, &message).map(Some)
+    }
+
+    /// What the sandbox's own branch had that does not come along.
+    pub(super) fn left(&self) -> Option<Oid> {
+        match self {
+            Self::Commit(aim) => aim.own.and_then(|own| own.left),
+            Self::Undo(_) => None,
+        }
     }
 
     /// Where the sandbox's own branch goes.
@@ -196,6 +224,13 @@ impl Aim<'_> {
 }
 
 impl CommitAim<'_> {
+    /// Whether the last commit went to the sandbox's branch alone: then there is something to merge, also where nothing changed since.
+    fn waits_on_branch(&self, registered: &Registered) -> bool {
+        self.earlier.as_ref().is_some_and(|last| {
+            last.is_branch_only && last.from != last.to && last.to == text(registered.base)
+        })
+    }
+
     pub(super) fn then(
         &self,
         registered: &Registered,
@@ -240,6 +275,18 @@ impl CommitAim<'_> {
         tip: Option<Oid>,
         ctx: &Context,
     ) -> Result<Option<Goal>> {
+        if self.changed.is_empty() && !self.waits_on_branch(registered) {
+            // What the agent did to the branch is no reason to move the resource.
+            let Some(_) = tip else { return Ok(None) };
+            let from = repository.tree_of(tip)?;
+            return Ok(Some(Goal {
+                tree: from.clone(),
+                at: Some((from.clone(), tip)),
+                from,
+                conflicts: BTreeMap::new(),
+                parents: Vec::new(),
+            }));
+        }
         self.own = repository.own_commit(registered, self, tip, ctx)?;
         let Some(own) = self.own else { return Ok(None) };
         let from = repository.tree_of(tip)?;

@@ -5,7 +5,7 @@ use std::time::Instant;
 use turnback_core::{CheckpointId, Phase, SandboxStatus};
 
 use super::aim::{Aim, CommitAim, UndoAim};
-use super::changed::{Changed, Sorter, leads};
+use super::changed::{Changed, Sorter, between, leads};
 use super::finish::{forget_old, recover, settled};
 use super::moving::{Moved, Scene, move_head};
 use super::next_baseline::Next;
@@ -115,6 +115,7 @@ impl GitWorktreeSandbox {
         let message = options.message.clone().unwrap_or_else(|| default_message(&changed));
         let mut aim = CommitAim {
             changed: &changed,
+            sorter: &sorter,
             message: &message,
             author: &scene.author,
             texts: options.text_merge.unwrap_or(true),
@@ -151,7 +152,8 @@ impl GitWorktreeSandbox {
                     return Ok(CommitReport { committed: false, conflicts, ..report });
                 }
                 Moved::Nothing => {
-                    let then = CommitAim { own: None, ..new_aim(&changed, &message, scene, *next, old) };
+                    let then =
+                        CommitAim { own: None, ..new_aim((&changed, &sorter), &message, scene, *next, old) };
                     let work = Work::new(
                         None,
                         None,
@@ -166,6 +168,12 @@ impl GitWorktreeSandbox {
                     report.conflicts = conflicts;
                     report.pre_apply_checkpoint_id = work.checkpoints()?.map(|(before, _)| before);
                     report.commit = work.to()?.map(|oid| oid.to_string());
+                    if changed.is_empty() {
+                        // What an earlier commit left on the sandbox's branch came along.
+                        let trees =
+                            (scene.repository.tree_of(work.from()?)?, scene.repository.tree_of(work.to()?)?);
+                        report.changes = between(&trees.0, &trees.1);
+                    }
                 }
             }
         }
@@ -173,7 +181,7 @@ impl GitWorktreeSandbox {
             let reached = scene.repository.tree_of(pending::oid(report.commit.as_ref())?)?;
             changed.brought(&reached, &report.conflicts)
         } else {
-            changed.changes.clone()
+            [std::mem::take(&mut report.changes), changed.changes.clone()].concat()
         };
         worktree_index::refresh(&scene.repository, &scene.registered, &sandbox, &changed);
         Ok(report)
@@ -234,7 +242,7 @@ impl GitWorktreeSandbox {
 }
 
 fn new_aim<'a>(
-    changed: &'a Changed,
+    (changed, sorter): (&'a Changed, &'a Sorter<'a>),
     message: &'a str,
     scene: &'a Scene<'_>,
     next: Next,
@@ -243,6 +251,7 @@ fn new_aim<'a>(
     let (texts, only_looks) = (false, false);
     CommitAim {
         changed,
+        sorter,
         message,
         author: &scene.author,
         texts,
@@ -282,6 +291,9 @@ fn commit_to_branch(
     let head = scene.repository.tip(&scene.repository.head()?)?;
     aim.own = scene.repository.own_commit(&scene.registered, aim, head, scene.ctx)?;
     let (from, to) = (aim.own.and_then(|own| own.from), aim.own.map(|own| own.commit));
+    if let Some(left) = aim.own.and_then(|own| own.left) {
+        scene.registered.keep(&scene.repository, left, scene.ctx)?;
+    }
     if let Some(to) = to
         && from != Some(to)
     {

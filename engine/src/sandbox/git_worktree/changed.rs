@@ -7,10 +7,11 @@ use rustix::io::Errno;
 
 use super::config::Config;
 use super::ignored::Ignored;
+use super::mover;
 use super::objects::{Item, Kind, Tree};
 use super::registration::Registered;
 use super::repository::Repository;
-use crate::change::Change;
+use crate::change::{Change, ChangeKind};
 use crate::checkpoint::Manager;
 use crate::error::{Error, Result};
 use crate::model::{Entry, Node, Reason, RelPath, Uncovered};
@@ -32,6 +33,11 @@ pub(super) struct Changed {
 }
 
 impl Changed {
+    /// Whether there is nothing to commit.
+    pub(super) const fn is_empty(&self) -> bool {
+        self.changes.is_empty() && self.items.is_empty()
+    }
+
     /// The changes that are in the tree that was reached: without those that lost a conflict.
     pub(super) fn brought(&self, reached: &Tree, conflicts: &[Conflict]) -> Vec<Change> {
         let met = |path: &RelPath| conflicts.iter().any(|conflict| path.starts_with(&conflict.path));
@@ -41,6 +47,19 @@ impl Changed {
         };
         self.changes.iter().filter(|one| !met(&one.path) || is_there(&one.path)).cloned().collect()
     }
+}
+
+/// The changes from one tree to another, as users see them.
+pub(super) fn between(from: &Tree, to: &Tree) -> Vec<Change> {
+    let change = |(path, before, after): (&RelPath, Option<Item>, Option<Item>)| {
+        let kind = match (before, after) {
+            (None, _) => ChangeKind::Added,
+            (_, None) => ChangeKind::Deleted,
+            _ => ChangeKind::Modified,
+        };
+        Change { path: path.clone(), kind, bytes: None }
+    };
+    mover::changed(from, to).map(change).collect()
 }
 
 /// Sorts a sandbox's changes out, and writes the objects of what is committed. What is committed is what the checkpoint `now` has.
@@ -172,7 +191,13 @@ impl Sorter<'_> {
         Ok(top)
     }
 
-    fn holds(&self, path: &RelPath, is_directory: bool, ignored: &Ignored<'_>) -> Result<Option<HeldBack>> {
+    /// Why a path is held back, if it is.
+    pub(super) fn holds(
+        &self,
+        path: &RelPath,
+        is_directory: bool,
+        ignored: &Ignored<'_>,
+    ) -> Result<Option<HeldBack>> {
         let held = |path: &RelPath, reason| Ok(Some(HeldBack { path: path.clone(), reason }));
         match by_name(path).or_else(|| self.leads.of(path, !is_directory)) {
             Some((at, HoldReason::Git)) => return held(&at, HoldReason::Git),

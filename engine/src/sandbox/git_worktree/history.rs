@@ -16,7 +16,7 @@ const STALE: u8 = 4;
 
 impl Repository {
     /// A commit as history goes: where it was cut off, there are no parents.
-    fn commit_in_history(&self, oid: Oid) -> Result<Commit> {
+    pub(super) fn commit_in_history(&self, oid: Oid) -> Result<Commit> {
         let mut commit = self.objects.commit(oid)?;
         if self.shallow.contains(&oid) {
             commit.parents.clear();
@@ -47,6 +47,30 @@ impl Repository {
         }
         found.retain(|(_, oid)| walk.flags.get(oid).is_some_and(|flags| flags & STALE == 0));
         Ok(found.into_iter().max().map(|(_, oid)| oid))
+    }
+
+    /// The commits that `tip` comes from and none of the others does, itself among them. With a clock that was set back it may give too
+    /// many, never too few.
+    pub(super) fn only_in(&self, tip: Oid, others: &[Oid], ctx: &Context) -> Result<Vec<Oid>> {
+        let mut walk = Walk { repository: self, flags: HashMap::new(), queue: BinaryHeap::new(), lively: 0 };
+        walk.add(tip, OURS)?;
+        for other in others {
+            walk.add(*other, THEIRS | STALE)?;
+        }
+        let mut found = Vec::new();
+        while walk.lively > 0 {
+            ctx.check()?;
+            let Some((_, oid, commit)) = walk.next() else { break };
+            let flags = walk.flags.get(&oid).copied().unwrap_or_default();
+            if flags & STALE == 0 {
+                found.push(oid);
+            }
+            for parent in commit.parents {
+                walk.add(parent, flags)?;
+            }
+        }
+        found.retain(|oid| walk.flags.get(oid).is_some_and(|flags| flags & STALE == 0));
+        Ok(found)
     }
 
     /// Whether `ancestor` is `of` or one that it comes from. With a clock that was set back it may say no wrongly, never yes.

@@ -19,6 +19,7 @@ mod index;
 mod info;
 mod kept_index;
 mod leads_out;
+mod line;
 mod local;
 mod local_changes;
 mod lock;
@@ -28,6 +29,7 @@ mod moving;
 mod next_baseline;
 mod objects;
 mod pending;
+mod put_back;
 mod refs;
 mod refusal;
 mod registration;
@@ -40,7 +42,6 @@ mod worktree_index;
 use std::path::PathBuf;
 
 use super::commit::{CommitOptions, CommitReport};
-use super::copy_on_write::put_back_copy;
 use super::handle::{Handle, Locked};
 use super::lease::Lease;
 use super::record::Record;
@@ -105,7 +106,7 @@ impl Sandbox for GitWorktreeSandbox {
     }
 
     fn put_back(&self, at: &Locked<'_>, ctx: &Context) -> Result<RollbackReport> {
-        put_back_copy(at, ctx)
+        put_back::put_back(at, ctx)
     }
 
     /// Git keeps a worktree's HEAD, index, branch and objects in the repository (F61).

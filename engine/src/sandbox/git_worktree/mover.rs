@@ -204,6 +204,9 @@ impl Mover<'_, '_> {
         if self.repository.resolve(&self.registered.branch)? == Some(to) {
             return Ok(());
         }
+        if let Some(left) = self.aim.left() {
+            self.registered.keep(self.repository, left, self.ctx)?;
+        }
         let why = Reflog {
             author: self.author,
             message: "commit: turnback sandbox",

@@ -17,7 +17,7 @@ use crate::restore::{Dir, Overwrite, is_git_name};
 /// The longest object that is read or written, in bytes: libgit2 has it in memory whole.
 pub(super) const MAX_OBJECT: u64 = 2 << 30;
 /// Deeper trees are refused.
-const MAX_DEPTH: usize = 2_048;
+pub(super) const MAX_DEPTH: usize = 2_048;
 
 /// What a tree says of a path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -147,6 +147,14 @@ impl Objects {
             }
         }
         Ok(found)
+    }
+
+    /// What one tree names, without what lies beneath: mode, name and object.
+    pub(super) fn entries(&self, tree: Oid) -> Result<Vec<(u32, Vec<u8>, Oid)>> {
+        let object = self.read(tree, ObjectType::Tree)?;
+        let entries =
+            parse_tree(object.data()).ok_or_else(|| damaged(format_args!("the tree {tree} is malformed")))?;
+        Ok(entries.into_iter().map(|(mode, name, oid)| (mode, name.to_vec(), oid)).collect())
     }
 
     /// Writes the trees of these paths, and gives the topmost one.

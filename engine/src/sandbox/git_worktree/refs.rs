@@ -74,16 +74,18 @@ impl Repository {
     /// `BUSY`.
     pub(super) fn refuse_locked(&self, head: &Head) -> Result<()> {
         let failed = |errno| Error::io("looking for locks of the repository", errno);
-        let (top, name) = match head {
-            Head::Detached(_) => (self.own.top(), "HEAD"),
-            Head::Branch(name) => (self.common.top(), name.as_str()),
-        };
-        let (parent, last) = name.rsplit_once('/').unwrap_or(("", name));
-        let Some(dir) = files::dir_at(top, parent.as_bytes()).map_err(failed)? else { return Ok(()) };
-        match dir.lstat_opt(format!("{last}.lock").as_bytes()).map_err(failed)? {
-            Some(_) => Err(held(&format!("{name}.lock"))),
-            None => Ok(()),
+        let mut places = vec![(self.own.top(), "HEAD")];
+        if let Head::Branch(name) = head {
+            places.push((self.common.top(), name));
         }
+        for (top, name) in places {
+            let (parent, last) = name.rsplit_once('/').unwrap_or(("", name));
+            let Some(dir) = files::dir_at(top, parent.as_bytes()).map_err(failed)? else { continue };
+            if dir.lstat_opt(format!("{last}.lock").as_bytes()).map_err(failed)?.is_some() {
+                return Err(held(&format!("{name}.lock")));
+            }
+        }
+        Ok(())
     }
 
     /// What is checked out in the resource.
@@ -145,6 +147,11 @@ impl Repository {
             }
         }
         Err(damaged(format_args!("the ref `{name}` goes in a circle")))
+    }
+
+    /// Whether a ref stands for another one.
+    pub(super) fn names_another(&self, name: &str) -> Result<bool> {
+        Ok(self.final_name(name.to_owned())? != name)
     }
 
     /// The commit of a ref; `None` when there is no such ref.

@@ -124,9 +124,18 @@ impl Registered {
         [b"gitdir: ", self.directory().as_os_str().as_bytes(), b"\n"].concat()
     }
 
+    /// The files of a registration, but for the index.
+    pub(super) fn texts(&self, worktree: &Path) -> [(&'static str, Vec<u8>); 3] {
+        let place = worktree.join(".git");
+        [
+            ("gitdir", [place.as_os_str().as_bytes(), b"\n"].concat()),
+            ("commondir", b"../..\n".to_vec()),
+            ("HEAD", format!("ref: {}\n", self.branch).into_bytes()),
+        ]
+    }
+
     /// Registers the worktree and makes its branch.
     pub(super) fn make(&self, repository: &Repository, worktree: &Path, sync: bool) -> Result<()> {
-        let text = |path: &Path| [path.as_os_str().as_bytes(), b"\n"].concat();
         if [worktree, &self.common].iter().any(|path| path.as_os_str().as_bytes().contains(&b'\n')) {
             return Err(unsupported("there is a line end in its path or the sandbox's"));
         }
@@ -137,9 +146,9 @@ impl Registered {
         let write = |name: &str, bytes: &[u8]| {
             files::create(&dir, name.as_bytes(), 0o666, bytes, sync).map_err(failed)
         };
-        write("gitdir", &text(&worktree.join(".git")))?;
-        write("commondir", b"../..\n")?;
-        write("HEAD", format!("ref: {}\n", self.branch).as_bytes())?;
+        for (name, text) in self.texts(worktree) {
+            write(name, &text)?;
+        }
         match self.base {
             None => Ok(()),
             Some(base) => {
@@ -223,7 +232,7 @@ impl Registered {
     }
 
     /// Whether another ref leads to a commit. What cannot be told counts as no.
-    fn is_elsewhere(&self, repository: &Repository, tip: Oid, ctx: &Context) -> Result<bool> {
+    pub(super) fn is_elsewhere(&self, repository: &Repository, tip: Oid, ctx: &Context) -> Result<bool> {
         let others = repository.other_tips(&self.branch)?;
         if others.contains(&tip) {
             return Ok(true);

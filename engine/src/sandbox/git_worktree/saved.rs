@@ -22,12 +22,32 @@ use crate::restore::{Dir, Root};
 /// The characters of a commit's name.
 const HEX: usize = 40;
 
+/// What stops to lead to commits.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Leaves {
+    /// The registration: HEAD, logs, index.
+    Registration,
+    /// The branch as well, which goes back to the sandbox's base.
+    Branch,
+}
+
 impl Registered {
     /// Gives a ref to each commit that nothing but the worktree leads to, and names all refs that were made so. May be called again.
     pub(super) fn save(
         &self,
         repository: &Repository,
         worktree: &Path,
+        ctx: &Context,
+    ) -> Result<Vec<String>> {
+        self.save_for(repository, worktree, Leaves::Registration, ctx)
+    }
+
+    /// As [`Registered::save`], also before the branch goes back where it was.
+    pub(super) fn save_for(
+        &self,
+        repository: &Repository,
+        worktree: &Path,
+        leaves: Leaves,
         ctx: &Context,
     ) -> Result<Vec<String>> {
         let mut named = HashSet::new();
@@ -50,12 +70,33 @@ impl Registered {
             named.insert(commit);
         }
         let mut tips = repository.other_tips(&self.branch)?;
-        tips.extend(repository.resolve(&self.branch)?);
-        let why = Reflog { author: super::identity::NEUTRAL, message: "", sync: true, owner: &self.name };
+        let tip = repository.resolve(&self.branch)?;
+        match leaves {
+            Leaves::Registration => tips.extend(tip),
+            Leaves::Branch => {
+                named.extend(tip);
+                tips.extend(self.base);
+            }
+        }
         let lost = repository.tops_outside(named, &tips, ctx)?;
         if !lost.is_empty() {
             repository.objects.sync()?;
         }
+        self.name_saved(repository, lost)
+    }
+
+    /// Gives a commit a ref if no other than the sandbox's branch leads to it.
+    pub(super) fn keep(&self, repository: &Repository, commit: Oid, ctx: &Context) -> Result<()> {
+        if !self.is_elsewhere(repository, commit, ctx)? {
+            repository.objects.sync()?;
+            self.name_saved(repository, vec![commit])?;
+        }
+        Ok(())
+    }
+
+    /// Gives these commits refs, and names all that there are.
+    fn name_saved(&self, repository: &Repository, lost: Vec<Oid>) -> Result<Vec<String>> {
+        let why = Reflog { author: super::identity::NEUTRAL, message: "", sync: true, owner: &self.name };
         let mut refs = Vec::new();
         let mut lost = lost.into_iter();
         for number in 1_u32.. {
