@@ -171,6 +171,13 @@ export const sandboxes = [
     test: 'sandbox_git/history.rs::has_nothing_that_was_rolled_back',
   },
   {
+    what: 'git: what changed of configuration and hooks is told',
+    file: 'sandbox/git_worktree/settings.rs',
+    take: 'Ok(paths) if paths == *told => {}',
+    give: 'Ok(paths) if paths == *told || !paths.is_empty() => {}',
+    test: 'sandbox_git/settings.rs::that_changed_are_told',
+  },
+  {
     what: 'git: what was held back is not in the next baseline',
     file: 'sandbox/git_worktree/carry.rs',
     take: '*next = Next::publish(scene, (old, now), &changed.held, &plan_of(self.handle.plan_id())?)?;',

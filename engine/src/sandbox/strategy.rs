@@ -110,6 +110,16 @@ pub trait Sandbox: Debug + Send + Sync {
         vec![self.handle().path().to_owned()]
     }
 
+    /// The files of the resource's repository that make git run something, or change what it does, and that are others than when the
+    /// sandbox was made: configuration, hooks, attributes. A worktree shares them with its resource (S4), and a person may have changed
+    /// them. Commits, comparisons, rollbacks and cleanups warn of them. None for other strategies than `git_worktree`.
+    ///
+    /// # Errors
+    /// `ILLEGAL_TRANSITION` when it was cleaned up, `BUSY`, `CORRUPT`, `IO`.
+    fn changed_settings(&self, _ctx: &Context) -> Result<Vec<PathBuf>> {
+        Ok(Vec::new())
+    }
+
     /// What there is to know of its repository; `None` for other strategies than `git_worktree`.
     fn git(&self) -> Option<&GitInfo> {
         None
@@ -164,7 +174,8 @@ pub trait Sandbox: Debug + Send + Sync {
         self.compare(&at, ctx)
     }
 
-    /// Puts the sandbox back to its baseline (S12). What could not be put back is in the report; the sandbox is then still active.
+    /// Puts the sandbox back to its baseline (S12), a worktree's HEAD, branch and index as well: what the agent committed gets refs, and
+    /// taking the rollback back brings the files alone. What could not be put back is in the report; the sandbox is then still active.
     ///
     /// # Errors
     /// `NOT_UNDOABLE` for a strategy without a baseline, `ILLEGAL_TRANSITION`, and those of [`crate::Manager::rollback`].

@@ -23,5 +23,6 @@ mod hostile;
 mod killed;
 mod leads_out;
 mod saved;
+mod settings;
 mod undo;
 mod undo_exact;

@@ -36,7 +36,10 @@ export interface AttachOptions extends SandboxStoreOptions {
 export interface SandboxOptions extends SandboxStoreOptions {
   /** The directory to isolate. A relative path is resolved at the call, by the working directory. */
   resource: Path;
-  /** `copy_on_write` by default. */
+  /**
+   * `copy_on_write` by default. A `git_worktree` shares the resource's `.git`, configuration and hooks included, with what runs in it; a
+   * change of those is a warning of the logger (S4).
+   */
   strategy?: Strategy | undefined;
   /** The plan that it belongs to: 1 to 200 bytes. */
   planId?: string | undefined;

@@ -57,6 +57,7 @@ impl GitWorktreeSandbox {
             ));
         }
         take_up(&mut at, ctx)?;
+        self.tell_settings(at.record()?);
         refuse_link(self.handle.path())?;
         at.use_()?;
         at.check(SandboxStatus::Committed)?;

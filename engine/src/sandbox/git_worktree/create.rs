@@ -8,6 +8,7 @@ use super::checkout::{check_out, write_index};
 use super::index::PrivateIndex;
 use super::registration::{Registered, branch_name};
 use super::repository::Repository;
+use super::settings::Settings;
 use super::{GitInfo, GitWorktreeSandbox, files, seeds};
 use crate::checkpoint::baseline::BASELINE_LABEL;
 use crate::checkpoint::{CreateRequest, Manager};
@@ -96,6 +97,7 @@ impl Making<'_> {
         let holder = record.holder.clone().unwrap_or_default();
         // Also tells whether this version can merge here later.
         let skipped = PrivateIndex::read(repository, &holder)?.skipped();
+        Settings::read(repository, &record.resource)?.put(&mut record.extra);
         registered.make(repository, &record.path, sync)?;
         let tree = match registered.base {
             Some(base) => repository.objects.tree(Some(repository.objects.commit(base)?.tree))?,

@@ -36,10 +36,12 @@ mod registration;
 mod repository;
 mod saved;
 mod seeds;
+mod settings;
 mod taking_back;
 mod worktree_index;
 
 use std::path::PathBuf;
+use std::sync::{Mutex, PoisonError};
 
 use super::commit::{CommitOptions, CommitReport};
 use super::handle::{Handle, Locked};
@@ -66,13 +68,27 @@ pub struct GitWorktreeSandbox {
     handle: Handle,
     info: GitInfo,
     common: PathBuf,
+    /// What was told of the repository's settings last.
+    told: Mutex<Vec<PathBuf>>,
 }
 
 impl GitWorktreeSandbox {
     pub(super) fn open(manager: &Manager, place: Place, record: &Record, lease: Lease) -> Result<Self> {
         let registered = Registered::of(record)?;
         let info = GitInfo::of(record, &registered);
-        Ok(Self { handle: Handle::new(manager, place, record, lease), info, common: registered.common })
+        Ok(Self {
+            handle: Handle::new(manager, place, record, lease),
+            info,
+            common: registered.common,
+            told: Mutex::default(),
+        })
+    }
+}
+
+impl GitWorktreeSandbox {
+    /// Warns when git's settings in the resource's repository are not what they were; of the same ones once.
+    fn tell_settings(&self, record: &Record) {
+        settings::tell(record, &mut self.told.lock().unwrap_or_else(PoisonError::into_inner));
     }
 }
 
@@ -90,7 +106,9 @@ impl Sandbox for GitWorktreeSandbox {
     }
 
     fn take_up(&self, at: &mut Locked<'_>, ctx: &Context) -> Result<()> {
-        carry::take_up(at, ctx)
+        carry::take_up(at, ctx)?;
+        self.tell_settings(at.record()?);
+        Ok(())
     }
 
     fn commit(&self, options: &CommitOptions, ctx: &Context) -> Result<CommitReport> {
@@ -99,6 +117,10 @@ impl Sandbox for GitWorktreeSandbox {
 
     fn foresee(&self, options: &CommitOptions, ctx: &Context) -> Result<CommitReport> {
         self.commit_now(options, true, ctx)
+    }
+
+    fn changed_settings(&self, ctx: &Context) -> Result<Vec<PathBuf>> {
+        settings::changed(self.handle.locked(ctx)?.record()?)
     }
 
     fn undo_commit(&self, ctx: &Context) -> Result<RollbackReport> {
@@ -136,6 +158,7 @@ pub(super) fn take_up_abandoned(
     record: &Record,
     ctx: &Context,
 ) -> Result<Option<Record>> {
+    settings::tell(record, &mut Vec::new());
     finish::recover(manager, place, record, ctx)
 }
 
