@@ -134,6 +134,50 @@ describe('a sandbox for each test', () => {
     });
   });
 
+  it('is refused also where a sandbox is free again, after a test that changed or committed to the fixture directory', async () => {
+    for (const harm of [
+      ({ resource }: CopyOnWriteSandbox) => writeFileSync(join(resource, 'a.txt'), 'changed\n'),
+      async (sandbox: CopyOnWriteSandbox) => {
+        upset(sandbox);
+        expect(await sandbox.commit()).toMatchObject({ committed: true });
+      },
+    ]) {
+      const pool = await poolOf({ resource: fixture() });
+      const first = await pool.take(passes('changes the fixture'));
+      await harm(first);
+      await pool.giveBack(first);
+      for (const name of ['next', 'after that']) {
+        expect(await rejection(pool.take(passes(name)))).toMatchObject({
+          code: 'CONFLICT',
+          message: expect.stringMatching(/^the fixture directory .* was changed while its tests ran \(a\.txt/),
+        });
+      }
+    }
+  });
+
+  it('is a new one after a test that committed, also where the fixture directory is as it was', async () => {
+    for (const back of [
+      (sandbox: CopyOnWriteSandbox) => sandbox.undoCommit(),
+      async (sandbox: CopyOnWriteSandbox) => {
+        await sandbox.undoCommit();
+        return await sandbox.rollback();
+      },
+    ]) {
+      const resource = fixture();
+      const pool = await poolOf({ resource });
+      const before = picture(resource);
+      const first = await pool.take(passes('commits'));
+      upset(first);
+      await first.commit();
+      await back(first);
+      expect(picture(resource)).toEqual(before);
+      await pool.giveBack(first);
+      const next = await pool.take(passes('next'));
+      expect(next).not.toBe(first);
+      expect(picture(next.path)).toEqual(before);
+    }
+  });
+
   it('has the mechanism that was asked for', async () => {
     const { mechanism } = await (await poolOf({ resource: fixture(), mechanism: 'copy' })).take(passes('a test'));
     expect(mechanism).toBe('copy');

@@ -4,7 +4,8 @@
  *
  * A sandbox is made once and rolled back between tests, exactly, which takes as long as what the test changed; a copy of the whole tree
  * for each test would take as long as the tree is large. Tests that run at the same time have one each, so there are as many as ever ran at
- * once. Whatever is not known to be as it was is never given to another test.
+ * once. Whatever is not known to be as it was is never given to another test: nor what was committed, because a commit makes a new baseline,
+ * to which a rollback leads from then on.
  *
  * How a test ended is known to no runner when the fixture is told that it is over: hooks that come later can fail it, and so can a subtest.
  * So the fixture hands in how to find out, and that is asked again when a sandbox is next needed, and at the end of the file. Until then
@@ -20,6 +21,7 @@ import {
   type SandboxCheckpoint,
   TurnbackError,
 } from '../index.js';
+import { CHANNEL, type OperationMessage } from '../observe.js';
 import { keepTree } from './keep.js';
 import type { Checked } from './options.js';
 
@@ -55,6 +57,19 @@ interface Opened {
   readonly manager: CheckpointManager;
   /** The fixture directory as it was before the first test. */
   readonly baseline: SandboxCheckpoint;
+  /** Ends the listening for commits. */
+  readonly stop: () => void;
+}
+
+/** Hears of each commit in this process, as it is asked for: no status tells of one when the test has rolled it back since. */
+function onCommit(heard: (sandboxId: string) => void): () => void {
+  const listener = (message: unknown) => {
+    const { operation, sandboxId } = message as OperationMessage;
+    if (operation === 'sandbox.commit' && sandboxId !== undefined) heard(sandboxId);
+  };
+  const started = `tracing:${CHANNEL}:start`;
+  node.diagnosticsChannel.subscribe(started, listener);
+  return () => void node.diagnosticsChannel.unsubscribe(started, listener);
 }
 
 /** Whether a sandbox's root is alone in its directory: a test may have written to `../`, which no rollback sees. */
@@ -71,6 +86,8 @@ export class SandboxPool {
   readonly #passed: Lent[] = [];
   /** Those that tests have. */
   readonly #lent = new Map<CopyOnWriteSandbox, SandboxTest>();
+  /** The ids of those that somebody committed, or tried to. */
+  readonly #committed = new Set<string>();
 
   constructor(options: Checked) {
     this.#options = options;
@@ -84,6 +101,8 @@ export class SandboxPool {
    */
   async take(test: SandboxTest): Promise<CopyOnWriteSandbox> {
     await this.#judge();
+    // Each test, not only one that gets a new sandbox: what the one before did to the fixture directory must not go unnoticed.
+    if (this.#passed.length > 0) await this.#refuseChanges();
     const sandbox = (await this.#rolledBack()) ?? (await this.#make());
     this.#lent.set(sandbox, test);
     return sandbox;
@@ -125,6 +144,7 @@ export class SandboxPool {
     this.#returned.clear();
     this.#passed.length = 0;
     this.#opened = undefined;
+    opened.stop();
     await opened.manager.close();
   }
 
@@ -151,14 +171,14 @@ export class SandboxPool {
 
   async #make(): Promise<CopyOnWriteSandbox> {
     this.#opened ??= this.#open();
-    const { manager, baseline } = await this.#opened;
+    const { manager } = await this.#opened;
     const { mechanism, maxFiles } = this.#options;
     const resource = this.#options.resource;
     const isFirst = this.#made === 0;
     this.#made += 1;
     const sandbox = await createSandbox({ resource, mechanism, maxFiles, checkpoints: manager });
     // The first is made right after the baseline; others must not begin with what a test wrote to the fixture directory by mistake.
-    if (!isFirst) await this.#refuseChanges(manager, baseline);
+    if (!isFirst) await this.#refuseChanges();
     return sandbox;
   }
 
@@ -167,14 +187,17 @@ export class SandboxPool {
     try {
       const { resource, maxFiles } = this.#options;
       const baseline = await manager.createCheckpoint(resource, 'turnback-testing', 'manual', {}, { maxFiles });
-      return { manager, baseline };
+      return { manager, baseline, stop: onCommit((id) => this.#committed.add(id)) };
     } catch (error) {
       await manager.close();
       throw this.#named(error);
     }
   }
 
-  async #refuseChanges(manager: CheckpointManager, baseline: SandboxCheckpoint): Promise<void> {
+  /** Looks at the fixture directory: at its paths, not into its files. */
+  async #refuseChanges(): Promise<void> {
+    if (this.#opened === undefined) return;
+    const { manager, baseline } = await this.#opened;
     const changed = await manager.diff(baseline.checkpointId);
     if (changed.length === 0) return;
     const paths = changed.slice(0, 3).map(({ path }) => path);
@@ -201,6 +224,7 @@ export class SandboxPool {
   }
 
   async #restored({ sandbox, test }: Lent): Promise<boolean> {
+    if (this.#committed.has(sandbox.id)) return false;
     try {
       const { restored, kept, notRestorable } = await sandbox.rollback();
       return restored && kept.length === 0 && notRestorable.length === 0 && isAlone(sandbox);
