@@ -13,7 +13,7 @@ use super::stage_names;
 use super::types::Checkpoint;
 use super::workspace::{Broad, Workspace, identity, make_private};
 use crate::context::Context;
-use crate::error::{Code, Result};
+use crate::error::Result;
 use crate::model::{Node, RelPath, Timestamp};
 use crate::store::{Draft, Durability, End, FileLock, LockKind, Patience, Preview, RulesRecord, remove_tree};
 use crate::tree::mirror::Mirror;
@@ -211,15 +211,8 @@ impl Inner {
         ctx: &Context,
     ) -> Result<Taken<'_>> {
         let root = Workspace::at(frozen.path.to_owned())?.open()?;
-        let identity = match sandbox.open_if_there() {
-            Ok(Some(root)) => identity(&root)?,
-            Ok(None) => identity(&root)?,
-            // The baseline does not need what somebody put in the root's place.
-            Err(error) if matches!(error.code(), Code::NotADirectory | Code::WorkspaceReplaced) => {
-                identity(&root)?
-            }
-            Err(error) => return Err(error),
-        };
+        // A snapshot's root has that of what it was taken of, and what somebody put in the sandbox's place is not what it was made as.
+        let identity = identity(&root)?;
         let rules = Rules::new(&[], false, None)?;
         let mut cache = self.cache(sandbox, &rules, identity);
         cache.forget();

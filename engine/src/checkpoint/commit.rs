@@ -23,7 +23,7 @@ use crate::error::{Code, Error, Result};
 use crate::model::{Picture, Reason, RelPath, Uncovered};
 use crate::recovery::RestoreKind;
 use crate::restore::{Applied, GitMode, Manifests, Plan, PlanOptions, Root, plan};
-use crate::store::{Draft, End, Marks, Preview, RulesRecord, random_name};
+use crate::store::{Draft, End, Identity, Marks, Preview, RulesRecord, random_name};
 use crate::tree::{Limits, Notices, Rules, Walked, changes, differences, lookup};
 
 /// What the pins of a commit's checkpoints take on the disk at most, each beside the marks that it replaces.
@@ -100,6 +100,8 @@ pub(crate) struct Carry {
 pub(crate) struct CommitRequest<'a> {
     /// The resource's canonical path.
     pub(crate) resource: &'a Path,
+    /// The root that the sandbox was made of; `None` in records that do not say.
+    pub(crate) resource_root: Option<Identity>,
     /// The sandbox's canonical path.
     pub(crate) sandbox: &'a Path,
     /// The sandbox's baseline.
@@ -210,6 +212,10 @@ impl Inner {
             })
         };
         let (resource_root, sandbox_root) = (open(all.resource, "resource")?, open(all.sandbox, "sandbox")?);
+        if let Some(then) = all.request.resource_root {
+            self.check_resource_root(all.resource, &resource_root, then, &all.sandbox.path)?;
+        }
+        self.check_sandbox_root(all.sandbox, &sandbox_root, base.record.identity)?;
         let preview = Preview::new(&self.packs);
         let limits = Limits::default();
         let rules = base.record.rules.clone();

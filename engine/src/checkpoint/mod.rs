@@ -23,6 +23,7 @@ mod query;
 mod recover;
 mod revert;
 mod rollback;
+mod roots;
 mod stage_names;
 pub(crate) mod standing;
 mod types;

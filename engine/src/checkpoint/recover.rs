@@ -72,6 +72,17 @@ impl Manager {
         inner.abandon(&workspace, ctx).map_err(|error| inner.waits_on(&workspace, error))
     }
 
+    /// Lets go of an interrupted restore of a directory of ours that goes, or is gone: there is nothing left to be finished.
+    ///
+    /// # Errors
+    /// `BUSY`, `IO`.
+    pub(crate) fn let_go_of_restore(&self, canonical: &Path, ctx: &Context) -> Result<()> {
+        let inner = self.open_inner()?;
+        let workspace = Workspace::at(canonical.to_owned())?;
+        let _workspace = inner.lock_workspace(&workspace, ctx)?;
+        journal_file::remove(inner.layout(), workspace.id.as_str(), inner.durability)
+    }
+
     /// Interrupted restores that nobody has taken up again yet, by workspace. Changes nothing.
     ///
     /// # Errors

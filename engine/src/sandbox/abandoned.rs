@@ -8,6 +8,7 @@ use super::beside::beside;
 use super::frozen;
 use super::git_worktree::take_up_abandoned;
 use super::lease::{Claim, Owner, claim, owner, runs};
+use super::missing::refuse_missing;
 use super::names::{Mechanism, StrategyName};
 use super::record::Record;
 use super::registry::{Place, Registry};
@@ -135,6 +136,7 @@ impl Sandboxes {
     /// Whether a sandbox that nobody works on holds unsaved work; `None` when its strategy cannot tell.
     fn unsaved(&self, record: &Record, ctx: &Context) -> Result<Option<bool>> {
         use SandboxStatus::{CleanedUp, Pending};
+        refuse_missing(record)?;
         match (record.status, record.strategy, record.baseline) {
             // Nobody ever worked there, or all was saved.
             (Pending | CleanedUp, ..) | (_, StrategyName::None, _) => Ok(Some(false)),

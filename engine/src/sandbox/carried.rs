@@ -218,22 +218,25 @@ fn opened<'l>(
     Ok((at, baseline, plan_of(handle.plan_id())?))
 }
 
-fn request<'a>(handle: &'a Handle, baseline: CheckpointId, plan_id: &'a PlanId) -> CommitRequest<'a> {
-    CommitRequest {
+fn request<'a>(at: &Locked<'a>, baseline: CheckpointId, plan_id: &'a PlanId) -> Result<CommitRequest<'a>> {
+    let handle = at.handle();
+    Ok(CommitRequest {
         resource: handle.resource(),
+        resource_root: at.record()?.resource_root,
         sandbox: handle.path(),
         baseline,
         plan_id,
         notices: may_lead,
-    }
+    })
 }
 
 /// What a commit would meet: as a commit up to the decision.
 pub(super) fn foresee(handle: &Handle, options: &CommitOptions, ctx: &Context) -> Result<CommitReport> {
     let (mut at, baseline, plan_id) = opened(handle, options, None, ctx)?;
+    let request = request(&at, baseline, &plan_id)?;
     let mut committer =
         Committer { at: &mut at, options, only_looks: true, conflicts: Vec::new(), held: Vec::new() };
-    handle.manager().commit_back(&request(handle, baseline, &plan_id), &mut committer, ctx)?;
+    handle.manager().commit_back(&request, &mut committer, ctx)?;
     let Committer { conflicts, held, .. } = committer;
     Ok(CommitReport { conflicts, held_back: held, ..CommitReport::default() })
 }
@@ -242,16 +245,19 @@ pub(super) fn foresee(handle: &Handle, options: &CommitOptions, ctx: &Context) -
 pub(super) fn commit(handle: &Handle, options: &CommitOptions, ctx: &Context) -> Result<CommitReport> {
     let seen = handle.place().read()?.as_ref().map(count);
     let (mut at, baseline, plan_id) = opened(handle, options, seen, ctx)?;
+    let request = request(&at, baseline, &plan_id)?;
     let mut committer =
         Committer { at: &mut at, options, only_looks: false, conflicts: Vec::new(), held: Vec::new() };
-    let outcome = handle.manager().commit_back(&request(handle, baseline, &plan_id), &mut committer, ctx);
+    let outcome = handle.manager().commit_back(&request, &mut committer, ctx);
     let Committer { conflicts, held, .. } = committer;
     let mut report = CommitReport { conflicts, held_back: held, ..CommitReport::default() };
     match outcome {
         Ok(None) => Ok(report),
         Ok(Some(carry)) => {
             finish(&mut at, baseline, &carry, &mut report, ctx)?;
-            report.changes = carry.changes;
+            let Carry { mut changes, not_written, .. } = carry;
+            changes.retain(|one| !not_written.iter().any(|left| one.path.starts_with(&left.path)));
+            report.changes = changes;
             Ok(report)
         }
         Err(error) => {

@@ -65,6 +65,8 @@ pub enum HoldReason {
     Special,
     /// It could not be read in the sandbox.
     NotRead,
+    /// Somebody wrote to it while it was read, so that what was read need not ever have been there.
+    Changing,
     /// It is committed without its set-id bits and capabilities.
     SetId,
     /// What the resource has there could not be captured, so that it is not overwritten.
@@ -88,6 +90,7 @@ impl HoldReason {
             Self::Submodule => "submodule",
             Self::Special => "special",
             Self::NotRead => "not_read",
+            Self::Changing => "changing",
             Self::SetId => "set_id",
             Self::NotCaptured => "not_captured",
             Self::NotEmpty => "not_empty",

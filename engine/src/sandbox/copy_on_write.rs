@@ -123,6 +123,7 @@ pub(super) fn planned(
         mechanism: None,
         plan_id: options.plan_id.clone(),
         resource: resource.to_owned(),
+        resource_root: Some(manager.identity_at(resource)?),
         path,
         holder: Some(holder),
         own_base: chosen.own,
@@ -290,10 +291,14 @@ impl Sandbox for CopyOnWriteSandbox {
 /// Puts a directory of ours back to its baseline.
 pub(super) fn put_back_copy(at: &Locked<'_>, ctx: &Context) -> Result<RollbackReport> {
     clear_place(at.handle().path())?;
+    let (manager, baseline) = (at.handle().manager(), at.baseline()?);
+    manager.refuse_mounted_over(baseline)?;
     // The directory is ours whoever replaced it, and so is every `.git` in it (C7).
     let request =
         RollbackRequest { git: GitMode::Exact, allow_replaced_root: true, ..RollbackRequest::default() };
-    at.handle().manager().rollback(at.baseline()?, request, ctx)
+    let report = manager.rollback(baseline, request, ctx)?;
+    manager.adopt_root(baseline)?;
+    Ok(report)
 }
 
 /// Removes a link that lies where the root was; the root is then made anew. Anything else that is no directory is somebody's work.

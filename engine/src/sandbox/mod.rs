@@ -19,6 +19,7 @@ mod held_back;
 mod leads;
 mod lease;
 mod locations;
+mod missing;
 mod names;
 mod none;
 mod options;

@@ -54,6 +54,7 @@ impl NoSandbox {
             mechanism: None,
             plan_id: options.plan_id.clone(),
             resource: resource.clone(),
+            resource_root: None,
             path: resource,
             holder: None,
             own_base: false,

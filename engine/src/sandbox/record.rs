@@ -10,7 +10,7 @@ use turnback_core::{CheckpointId, Millis, PlanId, SandboxId, SandboxStatus};
 use super::names::{Mechanism, StrategyName};
 use crate::error::{Error, Result};
 use crate::model::RelPath;
-use crate::store::{FORMAT_VERSION, LossyPath};
+use crate::store::{FORMAT_VERSION, Identity, LossyPath};
 
 /// A record as it is stored.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -21,6 +21,8 @@ pub(super) struct Stored {
     mechanism: Option<String>,
     plan_id: Option<String>,
     resource: LossyPath,
+    #[serde(default)]
+    resource_root: Option<Identity>,
     path: LossyPath,
     holder: Option<LossyPath>,
     own_base: bool,
@@ -57,6 +59,8 @@ pub(crate) struct Record {
     pub(crate) plan_id: Option<PlanId>,
     /// The resource's canonical path.
     pub(crate) resource: PathBuf,
+    /// What identifies the resource's root (C5); `None` where nothing is ever written to it, and in older records.
+    pub(crate) resource_root: Option<Identity>,
     /// Where to work.
     pub(crate) path: PathBuf,
     /// The private directory around `path`, which goes with the sandbox; none where nothing was made.
@@ -91,6 +95,7 @@ impl Record {
             mechanism: self.mechanism.map(|m| m.to_string()),
             plan_id: self.plan_id.as_ref().map(ToString::to_string),
             resource: stored_path(&self.resource),
+            resource_root: self.resource_root,
             path: stored_path(&self.path),
             holder: self.holder.as_deref().map(stored_path),
             own_base: self.own_base,
@@ -119,6 +124,7 @@ impl Stored {
             mechanism: self.mechanism.map(|m| m.parse()).transpose().ok()?,
             plan_id: self.plan_id.map(|p| p.parse()).transpose().ok()?,
             resource: absolute(&self.resource)?,
+            resource_root: self.resource_root,
             path: absolute(&self.path)?,
             holder: match &self.holder {
                 Some(holder) => Some(absolute(holder)?),

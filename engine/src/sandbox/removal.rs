@@ -46,6 +46,10 @@ pub(super) fn remove(at: &mut Locked<'_>, ctx: &Context) -> Result<Remains> {
 
 /// Deletes what the store holds for a sandbox, save the checkpoints that somebody took in it.
 pub(super) fn forget(manager: &Manager, record: &Record, ctx: &Context) -> Result<()> {
+    if record.holder.is_some() {
+        // What a killed rollback was to make of the directory; it would keep the baseline.
+        manager.let_go_of_restore(&record.path, ctx)?;
+    }
     super::carried::forget(manager, record)?;
     if record.strategy == StrategyName::GitWorktree {
         super::git_worktree::forget(manager, record)?;

@@ -13,6 +13,7 @@ use super::contains::contains;
 use super::git_worktree::GitInfo;
 use super::handle::{Handle, Locked, cleaned_up};
 use super::lease::until;
+use super::missing::refuse_missing;
 use super::record::Record;
 use super::remains::Remains;
 use super::removal;
@@ -128,11 +129,15 @@ pub trait Sandbox: Debug + Send + Sync {
     /// The path, and a sandbox that was not in use becomes active (S2).
     ///
     /// # Errors
-    /// `WORKSPACE_REPLACED` when a link stands in its root's place, `ILLEGAL_TRANSITION`, `BUSY`, `CORRUPT`, `IO`.
+    /// `WORKSPACE_REPLACED` when a link or another directory stands in its root's place, `NOT_A_DIRECTORY`, `NOT_FOUND`,
+    /// `ILLEGAL_TRANSITION`, `BUSY`, `CORRUPT`, `IO`.
     fn enter(&self, ctx: &Context) -> Result<PathBuf> {
         let mut at = self.handle().locked(ctx)?;
         self.take_up(&mut at, ctx)?;
-        refuse_link(self.handle().path())?;
+        if at.status() != SandboxStatus::CleanedUp {
+            require_root(self.handle().path())?;
+            check_root(&at)?;
+        }
         at.use_()?;
         Ok(self.handle().path().to_owned())
     }
@@ -164,13 +169,14 @@ pub trait Sandbox: Debug + Send + Sync {
     ///
     /// # Errors
     /// `NOT_UNDOABLE` for a strategy without a baseline, `ILLEGAL_TRANSITION` when it was cleaned up, `WORKSPACE_REPLACED` when a link
-    /// stands in its root's place, `BUSY`, `CORRUPT`, `ABORTED`, `TIMED_OUT`, `IO`.
+    /// or another directory stands in its root's place, `BUSY`, `CORRUPT`, `ABORTED`, `TIMED_OUT`, `IO`.
     fn changes(&self, ctx: &Context) -> Result<Vec<Change>> {
         let mut at = self.handle().locked(ctx)?;
         at.record()?;
         self.take_up(&mut at, ctx)?;
         refuse_link(self.handle().path())?;
         self.know_baseline(&mut at, ctx)?;
+        check_root(&at)?;
         self.compare(&at, ctx)
     }
 
@@ -209,11 +215,12 @@ pub trait Sandbox: Debug + Send + Sync {
     /// short goes on where it was.
     ///
     /// # Errors
-    /// `UNSAVED_WORK`, `ILLEGAL_TRANSITION`, `BUSY`, and those of a checkpoint. When files cannot be removed the sandbox is cleaned
+    /// `UNSAVED_WORK`, `NOT_FOUND` when the directory around its root is missing (its file system need not be mounted),
+    /// `ILLEGAL_TRANSITION`, `BUSY`, and those of a checkpoint. When files cannot be removed the sandbox is cleaned
     /// up all the same, and stays listed until they are.
     fn cleanup(&self, force: bool, ctx: &Context) -> Result<CleanupReport> {
         let mut at = self.handle().locked(ctx)?;
-        at.record()?;
+        refuse_missing(at.record()?)?;
         self.take_up(&mut at, ctx)?;
         let mut report = CleanupReport::default();
         if at.status() != SandboxStatus::CleanedUp {
@@ -260,6 +267,28 @@ pub trait Sandbox: Debug + Send + Sync {
         report.remains = removal::remove(&mut at, ctx)?;
         Ok(report)
     }
+}
+
+/// Refuses another directory in the place of the root of a sandbox that has one of its own and a baseline to tell it by.
+fn check_root(at: &Locked<'_>) -> Result<()> {
+    let record = at.record()?;
+    match record.baseline.filter(|_| record.holder.is_some()) {
+        Some(baseline) => at.handle().manager().check_sandbox_root(baseline),
+        None => Ok(()),
+    }
+}
+
+/// Refuses whatever is no directory.
+fn require_root(path: &Path) -> Result<()> {
+    refuse_link(path)?;
+    let (code, found) = match standing(path)? {
+        Standing::Directory | Standing::Link => return Ok(()),
+        Standing::Missing => (Code::NotFound, "the sandbox's directory is gone"),
+        Standing::Other => {
+            (Code::NotADirectory, "something else stands in the place of the sandbox's directory")
+        }
+    };
+    Err(Error::new(code, found, "roll the sandbox back, or put the directory back").at(path))
 }
 
 fn no_commits(handle: &Handle) -> Error {

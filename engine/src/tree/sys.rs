@@ -106,6 +106,24 @@ fn mount_id(fd: BorrowedFd<'_>) -> Result<u64, Errno> {
     Ok(sx.stx_mnt_id)
 }
 
+/// The id of the mount that a path lies on, with links followed.
+///
+/// # Errors
+/// The system's error.
+pub fn mount_of(path: &std::path::Path) -> Result<u64, Errno> {
+    let sx = rustix::fs::statx(rustix::fs::CWD, path, AtFlags::empty(), StatxFlags::MNT_ID)?;
+    Ok(sx.stx_mnt_id)
+}
+
+/// Whether a directory is the root of a mount.
+///
+/// # Errors
+/// The system's error.
+pub fn is_mount_root(fd: BorrowedFd<'_>) -> Result<bool, Errno> {
+    let sx = rustix::fs::statx(fd, c"", AtFlags::EMPTY_PATH, StatxFlags::empty())?;
+    Ok(sx.stx_attributes.contains(rustix::fs::StatxAttributes::MOUNT_ROOT))
+}
+
 /// `lstat` of a name in a directory.
 ///
 /// # Errors

@@ -63,6 +63,7 @@ impl GitWorktreeSandbox {
         at.check(SandboxStatus::Committed)?;
         let scene = Scene::of(&at, ctx)?;
         let old = at.baseline()?;
+        scene.manager.check_sandbox_root(old)?;
         // What is committed is what this checkpoint has, whatever the agent does meanwhile.
         let mut request = CreateRequest::new(plan_of(self.handle.plan_id())?, Phase::Manual);
         request.label = Some(BASELINE_LABEL.to_owned());

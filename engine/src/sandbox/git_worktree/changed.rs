@@ -158,6 +158,11 @@ impl Sorter<'_> {
         }
         let item = match &entry {
             None => None,
+            // What was read of it need not ever have been there (P5).
+            Some(Entry { node: Node::File { changing: true, .. }, .. }) => {
+                done.held.push(HeldBack { path: path.clone(), reason: HoldReason::Changing });
+                return Ok(());
+            }
             // What lies beneath comes by itself; git has no directories.
             Some(Entry { node: Node::Directory { .. }, .. }) => None,
             Some(entry) => match self.item(path, entry)? {

@@ -34,9 +34,12 @@ pub(super) struct Scene<'a> {
 impl<'a> Scene<'a> {
     pub(super) fn of(at: &Locked<'a>, ctx: &'a Context) -> Result<Self> {
         let record = at.record()?;
+        let manager = at.handle().manager();
+        if let Some(then) = record.resource_root {
+            manager.check_resource_root(&record.resource, then, &record.path)?;
+        }
         let registered = Registered::of(record)?;
         let repository = registered.repository(&record.resource)?;
-        let manager = at.handle().manager();
         // What a killed commit to the branch left.
         repository.clear_ref_lock(&registered.branch, &registered.name);
         let author = identity::author(&repository.config);

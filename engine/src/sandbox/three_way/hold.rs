@@ -113,13 +113,18 @@ fn is_as_at_first(look: &Look<'_>, at: &RelPath) -> Result<bool> {
     same_state(now.as_ref(), then.as_ref(), look.manifests, look.ctx)
 }
 
-/// What cannot be brought because nothing can be read of it in the sandbox; a baseline that did not know it either says nothing.
+/// What cannot be brought because nothing can be read of it in the sandbox, or nothing that is certain to have been there at any moment;
+/// a baseline that did not know it either says nothing.
 fn not_captured_here(difference: &Difference) -> Option<HoldReason> {
+    if matches!(&difference.after, Some(Entry { node: Node::File { changing: true, .. }, .. })) {
+        return Some(HoldReason::Changing);
+    }
     let Some(Entry { node: Node::Uncovered { reason, .. }, .. }) = &difference.after else { return None };
     let was_known = !matches!(&difference.before, Some(Entry { node: Node::Uncovered { .. }, .. }));
     match reason {
         Reason::Socket | Reason::Device if was_known => Some(HoldReason::Special),
         Reason::Excluded => None,
+        Reason::Changing => was_known.then_some(HoldReason::Changing),
         _ => was_known.then_some(HoldReason::NotRead),
     }
 }

@@ -5,7 +5,10 @@ mod held;
 mod in_place;
 mod isolated;
 mod replaced;
+mod resource;
+mod root;
 pub mod subject;
+mod torn;
 
 use turnback_engine::sandbox::{Mechanism, MechanismChoice, StrategyName};
 
@@ -25,7 +28,7 @@ enum Binds {
 
 type Clause = (Binds, &'static str, fn(&Place, Subject));
 
-const CLAUSES: [Clause; 24] = [
+const CLAUSES: [Clause; 29] = [
     (Binds::All, "S1, S5: says how it was made", everywhere::says_how_it_was_made),
     (Binds::All, "S2, S3: lives by the table", everywhere::lives_by_the_table),
     (Binds::All, "S9: is listed, and is found by its id", everywhere::is_listed_and_found),
@@ -39,6 +42,11 @@ const CLAUSES: [Clause; 24] = [
     (Binds::Isolated, "S4, S10: a link for a root is not followed", replaced::a_link_for_the_root),
     (Binds::Isolated, "S4, S10: nor one around it", replaced::a_link_around_the_root),
     (Binds::All, "S4, C3: no checkpoint is taken through one", replaced::no_checkpoint_through_a_link),
+    (Binds::Isolated, "S4, C5: another resource is not written to", resource::another_directory),
+    (Binds::Isolated, "S6, C5: nothing is committed of another root", root::another_directory),
+    (Binds::Isolated, "S6, S12: nothing is done to a mount over it", root::a_mount_over_it),
+    (Binds::Isolated, "S2: nobody enters what is no directory", root::no_directory),
+    (Binds::Isolated, "P5, S6: nothing is committed torn and in silence", torn::a_file_that_is_written_to),
     (Binds::Isolated, "S9: names never collide", isolated::names_never_collide),
     (Binds::Isolated, "S9: lies outside its workspace", isolated::lies_outside),
     (
