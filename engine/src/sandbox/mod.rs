@@ -32,6 +32,7 @@ mod removal;
 mod sandboxes;
 mod snapshot;
 mod strategy;
+mod texts;
 mod three_way;
 mod together;
 

@@ -37,4 +37,5 @@ mod random;
 mod rollback_killed;
 mod snapshots;
 mod speed;
+mod texts;
 mod unsaved;

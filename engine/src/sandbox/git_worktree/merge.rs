@@ -2,15 +2,15 @@
 
 use std::collections::BTreeMap;
 
-use git2::{MergeFileInput, MergeFileOptions, ObjectType};
+use git2::ObjectType;
 
 use super::objects::{Item, Kind, Objects, Tree};
-use super::refusal::git;
 use crate::context::Context;
 use crate::error::Result;
 use crate::model::RelPath;
 use crate::report::Conflict;
 use crate::sandbox::commit::OnCommitConflict;
+use crate::sandbox::texts;
 
 /// Longer texts are not merged.
 const MAX_TEXT: usize = 16 << 20;
@@ -53,7 +53,7 @@ pub(super) fn merge(
         let taken = if resource == base {
             Some(sandbox)
         } else {
-            let text = if how.texts { texts(objects, base, resource, sandbox)? } else { None };
+            let text = if how.texts { merged_text(objects, base, resource, sandbox)? } else { None };
             text.map(Some)
         };
         let taken = taken.unwrap_or_else(|| {
@@ -105,7 +105,7 @@ fn settle_directories(
 }
 
 /// The merged text; `None` when it is none or the changed lines meet.
-fn texts(
+fn merged_text(
     objects: &Objects,
     base: Option<Item>,
     resource: Option<Item>,
@@ -129,18 +129,8 @@ fn texts(
     if ![&base, &resource, &sandbox].into_iter().all(is_text) {
         return Ok(None);
     }
-    let failed = |e| git("merging a file", e);
-    let [mut ancestor, mut ours, mut theirs] =
-        [MergeFileInput::new(), MergeFileInput::new(), MergeFileInput::new()];
-    ancestor.content(&base);
-    ours.content(&resource);
-    theirs.content(&sandbox);
-    let mut options = MergeFileOptions::new();
-    let result = git2::merge_file(&ancestor, &ours, &theirs, Some(&mut options)).map_err(failed)?;
-    if !result.is_automergeable() {
-        return Ok(None);
-    }
-    Ok(Some(Item { kind, oid: objects.write(ObjectType::Blob, result.content())? }))
+    let Some(merged) = texts::merged(&base, &resource, &sandbox)? else { return Ok(None) };
+    Ok(Some(Item { kind, oid: objects.write(ObjectType::Blob, &merged)? }))
 }
 
 /// A conflict in words.

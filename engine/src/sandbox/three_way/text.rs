@@ -6,6 +6,7 @@ use crate::checkpoint::commit::Look;
 use crate::error::{Code, Result};
 use crate::model::{Content, Entry, Hash, Meta, Node, Picture, RelPath};
 use crate::report::Conflict;
+use crate::sandbox::texts;
 use crate::tree::lookup;
 
 /// Longer files are not compared line by line, in bytes.
@@ -63,7 +64,7 @@ fn merged(look: &Look<'_>, path: &RelPath, then: &Entry, now: &Entry, made: &Ent
     if [&base, &ours, &theirs].iter().any(|bytes| bytes.contains(&0)) {
         return Ok(None);
     }
-    let Ok(bytes) = diffy::merge_bytes(&base, &ours, &theirs) else { return Ok(None) };
+    let Some(bytes) = texts::merged(&base, &ours, &theirs)? else { return Ok(None) };
     let content = Content::Blob(look.manifests.put(&bytes)?);
     let node = Node::File { size: bytes.len() as u64, content, changing: false };
     Ok(Some(Entry { name: made.name.clone(), meta, node }))
