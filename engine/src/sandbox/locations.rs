@@ -114,11 +114,12 @@ fn beside_store(store: &Path) -> PathBuf {
 /// None where that would be inside a git repository, whose tools would see it.
 fn on_the_resource_s_file_system(resource: &Path) -> Option<Candidate> {
     let us = rustix::process::geteuid().as_raw();
-    let device = std::fs::metadata(resource).ok()?.dev();
+    // By the mount: each subvolume has a device number of its own.
+    let mount = sys::mount_of(resource).ok()?;
     let mut found = None;
     for ancestor in resource.ancestors().skip(1) {
         let Ok(metadata) = std::fs::metadata(ancestor) else { break };
-        if metadata.dev() != device {
+        if sys::mount_of(ancestor).ok() != Some(mount) {
             break;
         }
         let ours = metadata.uid() == us && metadata.mode() & 0o300 == 0o300;

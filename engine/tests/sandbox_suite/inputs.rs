@@ -192,6 +192,33 @@ fn beside_the_resource_where_that_shares_blocks() {
     assert!(!base.exists());
 }
 
+/// The same for a subvolume, which has a device number of its own.
+#[test]
+fn a_snapshot_lies_on_the_file_system_of_its_subvolume() {
+    let Some(ground) = Kind::Btrfs.ground_of("400M") else { return };
+    let store = tempfile::tempdir().unwrap();
+    let manager = crate::common::place::open(&store.path().join("store")).unwrap();
+    let sandboxes = turnback_engine::Sandboxes::new(&manager);
+    std::fs::create_dir(ground.path.join("team")).unwrap();
+    let resource = ground.path.join("team/project");
+    crate::ground::subvolume(&resource);
+    fs::write(resource.join("f"), "1").unwrap();
+    let base = fs::canonicalize(&ground.path).unwrap();
+    let base = base.join(format!(".turnback-sandboxes-{}", rustix::process::geteuid().as_raw()));
+    for (asked, made) in [
+        (MechanismChoice::Auto, "btrfs"),
+        (MechanismChoice::Btrfs, "btrfs"),
+        (MechanismChoice::Reflink, "reflink"),
+    ] {
+        let options = SandboxOptions { mechanism: asked, ..SandboxOptions::new(&resource) };
+        let sandbox = sandboxes.create(&options, &ctx()).unwrap();
+        assert_eq!(sandbox.handle().mechanism().unwrap().as_str(), made, "{asked}");
+        assert!(sandbox.handle().path().starts_with(&base), "{:?}", sandbox.handle().path());
+        sandbox.cleanup(false, &ctx()).unwrap();
+        assert!(!base.exists());
+    }
+}
+
 #[test]
 fn doctor_says_what_can_be_had() {
     for (kind, reflink) in [(Kind::Xfs, true), (Kind::Ext4, false)] {

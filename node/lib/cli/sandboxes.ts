@@ -39,6 +39,10 @@ export const MAKING: Record<string, Option> = {
     help: 'copy_on_write (default): a copy; git_worktree: a worktree of the git repository; none: no isolation',
   },
   mechanism: { value: 'M', help: 'of copy_on_write: auto (default, the best there is), reflink, btrfs or copy' },
+  location: {
+    value: 'DIR',
+    help: 'where it is made; DIR is made if it is missing (default: beside the store, or on the file system of what is isolated)',
+  },
   plan: { value: 'ID', help: 'the plan that it belongs to' },
   seed: {
     value: 'PATH',
@@ -64,11 +68,13 @@ export function making(given: Given) {
   const { value, values, has } = given;
   const detachedForMs = detachedFor(given);
   const mechanism = value('mechanism');
+  const location = value('location');
   return {
     detachedForMs,
     options: {
       strategy: strategyOf('--strategy', value('strategy') ?? 'copy_on_write'),
       ...(mechanism === undefined ? {} : { mechanism: mechanismOf('--mechanism', mechanism) }),
+      ...(location === undefined ? {} : { location }),
       planId: value('plan'),
       ...(values('seed').length === 0 ? {} : { seed: values('seed') }),
       ...(has('carry-changes') ? { carryChanges: true } : {}),

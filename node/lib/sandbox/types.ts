@@ -49,8 +49,9 @@ export interface SandboxOptions extends SandboxStoreOptions {
    */
   mechanism?: 'auto' | 'reflink' | 'btrfs' | 'copy' | undefined;
   /**
-   * The directory in which to make it; it must be private to you, and outside the resource and the store. By default one beside the store, or
-   * one on the resource's file system where only that one lets files share their blocks.
+   * The directory in which to make it, outside the resource and the store, where nobody else can replace what you made: one of yours, or one
+   * like `/tmp`. What is made in it is private to you. By default one beside the store, or one on the resource's file system where only that
+   * one lets files share their blocks.
    */
   location?: Path | undefined;
   /** For `git_worktree`: ignored or untracked paths, relative to the resource, to carry in; they are never committed back (S8). */
