@@ -1,6 +1,6 @@
 // Item 8 of the sandboxes: ids, texts on a terminal and elsewhere, and wrong usage of `turnback sandbox` (S5, X2).
 import { execFileSync } from 'node:child_process';
-import { rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { prepared } from './sandbox-scene.js';
@@ -158,6 +158,33 @@ describe('usage', () => {
     const refused = run('create', '--mechanism', 'btrfs');
     expect(refused).toMatchObject({ code: 1, stderr: expect.stringContaining('UNSUPPORTED_FILESYSTEM') });
     expect(run('list', '--quiet').stdout).toBe('');
+  });
+
+  it('one is made where --location says', () => {
+    const { home, json, run } = prepared();
+    const location = join(home, 'made', 'here');
+    const { id, path } = json('create', '--location', location);
+    expect(path.startsWith(`${location}/`)).toBe(true);
+    expect(run('cleanup', id).code).toBe(0);
+  });
+
+  it('of what is not isolated nothing is advised that does not apply to it', () => {
+    const { workspace, run } = prepared();
+    const { stdout } = run('create', '--strategy', 'none');
+    expect(stdout).toContain(`To be able to go back: turnback checkpoint ${workspace}\n`);
+    expect(stdout).not.toMatch(/sandbox (?:changes|commit)/);
+  });
+
+  it('merging texts is advised where there can be any', () => {
+    const { workspace, run, made } = prepared({ 'a.txt': 'one\n', 'b.txt': 'one\n' });
+    const { id, path } = made();
+    writeFileSync(join(path, 'b.txt'), 'two\n');
+    rmSync(join(workspace, 'b.txt'));
+    mkdirSync(join(workspace, 'b.txt'));
+    expect(run('commit', id).stdout).not.toContain('--text-merge');
+    writeFileSync(join(path, 'a.txt'), 'two\n');
+    writeFileSync(join(workspace, 'a.txt'), 'three\n');
+    expect(run('commit', id).stdout).toContain('--text-merge');
   });
 
   it('hints name the store that was given', () => {

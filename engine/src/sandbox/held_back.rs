@@ -5,7 +5,7 @@ use crate::model::RelPath;
 use crate::restore::is_git_name;
 
 /// Names, of files or directories anywhere, that make some program of the host run something later.
-const ANYWHERE: [&str; 11] = [
+const ANYWHERE: [&str; 19] = [
     ".vscode",
     ".idea",
     ".devcontainer",
@@ -13,6 +13,14 @@ const ANYWHERE: [&str; 11] = [
     ".claude",
     ".codex",
     ".cursor",
+    ".gemini",
+    ".kiro",
+    ".roo",
+    ".opencode",
+    ".zed",
+    ".hg",
+    ".cargo",
+    ".ssh",
     ".mcp.json",
     ".envrc",
     ".husky",
@@ -23,9 +31,10 @@ const ANYWHERE: [&str; 11] = [
 const LEFTHOOK: [&str; 2] = ["lefthook", "lefthook-local"];
 const LEFTHOOK_FORMATS: [&str; 4] = ["yml", "yaml", "json", "toml"];
 
-/// What shells read when they start.
-const SHELL: [&str; 18] = [
+/// What shells read when they start, and sessions.
+const SHELL: [&str; 19] = [
     ".profile",
+    ".xprofile",
     ".bashrc",
     ".bash_profile",
     ".bash_login",

@@ -254,3 +254,28 @@ fn what_lefthook_reads() {
         ("fine".into(), "fine".into())
     );
 }
+
+/// Configuration by which agents' programs, editors, build tools and sessions run something, whatever else is in the directory (input 106).
+#[test]
+fn what_programs_run_by_themselves() {
+    let place = Place::here();
+    place.write("code", "1");
+    let sandbox = place.create();
+    let names = [
+        (".cargo/config.toml", ".cargo"),
+        (".gemini/settings.json", ".gemini"),
+        (".hg/hgrc", ".hg"),
+        (".kiro/hooks/on-save", ".kiro"),
+        (".opencode/plugin/run.js", ".opencode"),
+        (".roo/mcp.json", ".roo"),
+        (".ssh/rc", ".ssh"),
+        (".xprofile", ".xprofile"),
+        (".zed/tasks.json", ".zed"),
+    ];
+    for (name, _) in names {
+        put(&sandbox, name, "evil");
+    }
+    put(&sandbox, "src/cargo/config.toml", "fine");
+    assert_eq!(held(&commit(&sandbox)), names.map(|(_, at)| (at.to_owned(), "trusted")));
+    assert_eq!(text(&place, "src/cargo/config.toml"), "fine");
+}

@@ -84,12 +84,19 @@ export function commitLines(report: CommitReport, told: Told): string[] {
   return lines;
 }
 
+/** Whether both sides have a file: nothing else can be a text. */
+function mayMeet({ ours, theirs }: Conflict): boolean {
+  return [ours, theirs].every((side) => side.startsWith('a file of '));
+}
+
 function refused(conflicts: readonly Conflict[], { place, again, mergesTexts }: Told): string[] {
   return [
     `Nothing was committed: ${count(conflicts.length, 'path was', 'paths were')} changed in ${place} as well.`,
     ...conflictLines(conflicts),
     'To commit all the same:',
-    ...(mergesTexts ? [] : [`  ${again} --text-merge          merges texts whose changed lines do not meet`]),
+    ...(mergesTexts || !conflicts.some(mayMeet)
+      ? []
+      : [`  ${again} --text-merge          merges texts whose changed lines do not meet`]),
     `  ${again} --on-conflict ours    takes the sandbox's state of ${conflicts.length === 1 ? 'this path' : 'these paths'}`,
     `  ${again} --on-conflict theirs  keeps the state there`,
   ];
@@ -120,6 +127,7 @@ const REASONS: Record<string, string> = {
   submodule: 'it lies in a submodule',
   special: 'nothing can be committed of its kind',
   not_read: 'it could not be read in the sandbox',
+  changing: 'something wrote to it while it was read',
   set_id: 'committed without set-id bits and capabilities',
   not_captured: 'what is there could not be kept first',
   not_empty: 'deleted here, and something else is in it there',

@@ -1,4 +1,10 @@
-import { type AnySandbox, CopyOnWriteSandbox, createSandbox, GitWorktreeSandbox } from '../../../sandbox/index.js';
+import {
+  type AnySandbox,
+  CopyOnWriteSandbox,
+  createSandbox,
+  GitWorktreeSandbox,
+  NoSandbox,
+} from '../../../sandbox/index.js';
 import type { Command } from '../../command.js';
 import { EXIT } from '../../exit.js';
 import { MAKING, making, next, remarks } from '../../sandboxes.js';
@@ -59,9 +65,13 @@ export const create: Command = {
         ...(sandbox instanceof GitWorktreeSandbox ? [`  on branch ${printable(sandbox.branch)}`] : []),
         ...remarks(sandbox).map((remark) => `  ${remark}`),
         `  kept until ${when(detachedUntil)}, and for as long as it holds unsaved work`,
-        `To work in it:          cd "$(${next(given, `path ${id}`)})"`,
-        `To see what changed:    ${next(given, `changes ${id}`)}`,
-        `To bring the work back: ${next(given, `commit ${id}`)}`,
+        ...(sandbox instanceof NoSandbox
+          ? [`To be able to go back: ${output.typed('checkpoint', path)}`]
+          : [
+              `To work in it:          cd "$(${next(given, `path ${id}`)})"`,
+              `To see what changed:    ${next(given, `changes ${id}`)}`,
+              `To bring the work back: ${next(given, `commit ${id}`)}`,
+            ]),
       ],
       () => [id],
     );
