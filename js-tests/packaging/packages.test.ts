@@ -1,7 +1,7 @@
 // X5, and what npm users expect: the packages as they are released hold what they need and nothing else, and every entry works in an empty
 // project, by import and by require, with its types; without a binary that fits, one sentence says so.
 import { execFileSync } from 'node:child_process';
-import { chmodSync, cpSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { chmodSync, cpSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { checkPackage, createPackageFromTarballData } from '@arethetypeswrong/core';
 import { publint } from 'publint';
@@ -167,6 +167,28 @@ describe('in an empty project', () => {
 
   it('the packages’ own types are sound, for modules and for CommonJS', () => {
     expect(checked('nodenext', 'nodenext', 'everything.mts', 'common.cts')).toEqual(sound);
+  });
+});
+
+describe('beside other versions of what the adapters are for', () => {
+  /** A package of this name and version, packed, with nothing in it: it stands for one whose adapter nobody uses. */
+  function standIn(name: string, version: string): Packed {
+    const directory = join(bench.home, `stand-in-${version}`, name.replace('/', '-'));
+    mkdirSync(join(directory, 'package'), { recursive: true });
+    writeFileSync(join(directory, 'package', 'package.json'), JSON.stringify({ name, version }));
+    const file = `${directory}.tgz`;
+    execFileSync('tar', ['czf', file, '-C', directory, 'package']);
+    return { name, file, bytes: 0, unpackedBytes: 0 };
+  }
+
+  it.each(['0.0.1', '99.0.0', '99.0.0-beta.1'])('npm installs the package beside each of them at %s', (version) => {
+    const peers = Object.keys(manifest('turnback').peerDependencies);
+    expect(peers).toEqual(expect.arrayContaining(['ai', '@openai/agents', 'vitest', '@opentelemetry/api']));
+    const beside = bench.project(`beside-${version}`, [...packed, ...peers.map((name) => standIn(name, version))]);
+    const { code, stdout } = beside.node(['-p', "import('turnback'); require('ai/package.json').version"]);
+    expect({ code, stdout }).toEqual({ code: 0, stdout: `${version}\n` });
+    for (const name of peers)
+      expect(manifest('turnback').peerDependenciesMeta).toHaveProperty([name, 'optional'], true);
   });
 });
 
