@@ -1,6 +1,7 @@
 /**
- * The guard around the tools of the Model Context Protocol (`@modelcontextprotocol/sdk`), in a server or in a client. Nothing of
- * the SDK is imported.
+ * The guard around the tools of the Model Context Protocol, in a server or in a client: of version 1 of its SDK
+ * (`@modelcontextprotocol/sdk`; tested with 1.32) and of version 2 (`@modelcontextprotocol/server`, `@modelcontextprotocol/client`; tested with
+ * 2.4). Nothing of the SDK is imported.
  */
 import { listOf, record } from '../check.js';
 import { invalidArgument } from '../errors.js';
@@ -36,8 +37,7 @@ export function guardTool<Args extends unknown[], Result>(
   const checked = checkedOptions(options, { annotations: record });
   const harmless = isHarmless(checked.annotations);
   // The arguments come first, if the tool takes any, and what belongs to the request last: unless somebody calls the handler without it.
-  const ask = (_: unknown, args: unknown[]) =>
-    harmless ? undefined : askedOf(checked, args, signalIn(args.at(-1), 'signal'));
+  const ask = (_: unknown, args: unknown[]) => (harmless ? undefined : askedOf(checked, args, signalOf(args.at(-1))));
   return guarded(handler as never, ask) as (...args: Args) => Promise<Awaited<Result>>;
 }
 
@@ -74,10 +74,19 @@ export function guardCallTool<Caller extends ToolCaller>(
     (checked.trustedTools ?? []).filter((tool) => isHarmless(tool.annotations)).map((tool) => tool.name),
   );
   const ask = (_: unknown, args: unknown[]) => {
-    const [params, , request] = args as [{ name?: unknown } | undefined, unknown, unknown];
-    return harmless.has(params?.name as string) ? undefined : askedOf(checked, args, signalIn(request, 'signal'));
+    const [params, ...rest] = args as [{ name?: unknown } | undefined, ...unknown[]];
+    // The request's options are the third argument in version 1, after the result's schema, and the second one in version 2.
+    const signal = signalIn(rest[1], 'signal') ?? signalIn(rest[0], 'signal');
+    return harmless.has(params?.name as string) ? undefined : askedOf(checked, args, signal);
   };
   return guarded(client.callTool.bind(client) as never, ask) as Caller['callTool'];
+}
+
+/** The signal of a request, in what a handler is told of it: in version 2 it is one level further in. */
+function signalOf(request: unknown): AbortSignal | undefined {
+  const own = signalIn(request, 'signal');
+  if (own !== undefined || typeof request !== 'object' || request === null) return own;
+  return signalIn((request as { mcpReq?: unknown }).mcpReq, 'signal');
 }
 
 /** More than any server has. */
