@@ -64,6 +64,31 @@ test('at 400 px nothing is wider than the page', async () => {
   expect(watchOf(page).complaints).toEqual([]);
 });
 
+test('at 320 px, a window of 1280 px at 400 %, nothing lies over another in the head', async () => {
+  const page = await openPage({ viewport: { width: 320, height: 640 } });
+  expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBe(320);
+  const [name, acts] = [await page.locator('.top h1').boundingBox(), await page.locator('.top-acts').boundingBox()];
+  if (name === null || acts === null) throw new Error('the head is not shown');
+  expect(acts.y >= name.y + name.height || acts.x >= name.x + name.width).toBe(true);
+  await keepShot(page, 'at-320', true);
+});
+
+test("in the system's own colours the tab that is open is the only one with a line, and the axis has their ground", async () => {
+  const page = await openPage({ forcedColors: 'active' });
+  const lines = await page
+    .locator('.tab')
+    .evaluateAll((tabs) => tabs.map((tab) => getComputedStyle(tab).borderBottomStyle));
+  expect(lines.filter((one) => one !== 'none')).toHaveLength(1);
+  const ground = await page.locator('.axis').evaluate((axis) => getComputedStyle(axis).backgroundColor);
+  expect(ground).toBe('rgb(255, 255, 255)');
+  await keepShot(page, 'forced-colours', true);
+});
+
+test('a figure and its mark are two words to who hears them', async ({ page }) => {
+  const best = page.locator('table.summary td.best').first();
+  expect(await best.textContent()).toMatch(/^\S+ \S+ best$/);
+});
+
 /** Names without a space, as long as anybody may write them: scenario, policies, sandboxes, turns, tools. */
 const LONG = {
   version: 1,

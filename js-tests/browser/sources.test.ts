@@ -224,6 +224,23 @@ test('saves the picture, the simulation, the batches and the scenario', async ({
 });
 
 for (const width of [1280, 400]) {
+  test(`the headline of the saved picture is all there, at ${width} px`, async () => {
+    const page = await openPage({ viewport: { width, height: 900 } });
+    await openBuiltin(page, 'Interleaved turns');
+    const { text: svg } = await saved(page, 'Picture (SVG)');
+    const other = await page.context().newPage();
+    await other.setContent(svg);
+    const { lines, edge, furthest } = await other.evaluate(() => {
+      const heads = [...document.querySelectorAll('.f-head')];
+      return {
+        lines: heads.map((one) => one.textContent),
+        edge: document.querySelector('svg')?.getBoundingClientRect().right ?? 0,
+        furthest: Math.max(...heads.map((one) => one.getBoundingClientRect().right)),
+      };
+    });
+    expect(lines.join(' ')).toBe(await page.locator('#headline').textContent());
+    expect(furthest).toBeLessThanOrEqual(edge - 20);
+  });
   test(`a long name stays inside of the saved picture, and clear of the figures, at ${width} px`, async () => {
     const page = await openPage({ viewport: { width, height: 900 } });
     const long = `a policy with ${'a very long '.repeat(20)}name`;

@@ -81,6 +81,52 @@ test('a number that cannot be used is said beneath its field, and changes nothin
   expect(await figures(page, 'Checkpoints made')).not.toEqual(before);
 });
 
+test('a field takes what a file may say: the largest numbers and the smallest', async ({ page }) => {
+  const largest = {
+    ...SMALL,
+    seed: 2 ** 32 - 1,
+    driver: { latency: { kind: 'fixed', ms: Number.MAX_SAFE_INTEGER }, failureRate: 0.07, stallRate: 0.29 },
+    policies: [
+      {
+        kind: 'interval',
+        intervalMs: Number.MAX_SAFE_INTEGER,
+        timeoutMs: 2 ** 31 - 1,
+        retention: { keepLast: 2 ** 32 - 1, keepWithinMs: Number.MAX_SAFE_INTEGER },
+      },
+      { kind: 'per_turn', retention: { keepLast: 0, keepWithinMs: 0 } },
+    ],
+  };
+  await redrawn(page, () => drop(page, 'largest.json', JSON.stringify(largest)));
+  expect(await page.locator('.field:not([hidden]) [aria-invalid="true"]').count()).toBe(0);
+  // 0.07 * 100 is a little more than 7 to a computer.
+  expect(await page.locator('.driver').getByLabel('Fails (%)').inputValue()).toBe('7');
+  expect(await page.locator('.driver').getByLabel('Never answers (%)').inputValue()).toBe('29');
+
+  const first = page.locator('.band').first();
+  await first.getByRole('button', { name: 'Edit policy A' }).click();
+  const field = first.getByLabel('Waits at most (ms)');
+  await field.fill('2147483648');
+  expect(await first.locator('.field-problem:visible').textContent()).toBe('From 1 to 2,147,483,647.');
+  await redrawn(page, () => field.fill('2147483646'));
+  expect(await page.getByRole('alert').isVisible()).toBe(false);
+});
+
+test('what takes no time at all is not cut off at the edge', async ({ page }) => {
+  const batches = SMALL.batches.map((one) => ({ ...one, startMs: 0, durationMs: 0 }));
+  const driver = { latency: { kind: 'fixed', ms: 0 } };
+  await redrawn(page, () => drop(page, 'at-once.json', JSON.stringify({ ...SMALL, driver, batches })));
+  const chart = page.locator('.band-chart').first();
+  await expect
+    .poll(() =>
+      chart.evaluate((one) => {
+        const { left, right } = one.getBoundingClientRect();
+        const mark = one.querySelector('.m-kept')?.getBoundingClientRect();
+        return mark !== undefined && mark.left > left && mark.right < right;
+      }),
+    )
+    .toBe(true);
+});
+
 test('the driver is edited: latency, failures, luck', async ({ page }) => {
   await redrawn(page, () => drop(page, 'small.json', JSON.stringify(SMALL)));
   await page.locator('.driver > summary').click();

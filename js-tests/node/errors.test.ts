@@ -49,7 +49,9 @@ describe('TurnbackError', () => {
     const here = new TurnbackError('BUSY', 'x', { retryable: true });
     const there: unknown = runInNewContext(`error[Symbol.for('turnback.error')] === true`, { error: here });
     expect(there).toBe(true);
-    for (const other of [new Error('x'), { code: 'BUSY' }, null, undefined, 'x', 5])
+    const { proxy, revoke } = Proxy.revocable({}, {});
+    revoke();
+    for (const other of [new Error('x'), { code: 'BUSY' }, null, undefined, 'x', 5, proxy])
       expect(isTurnbackError(other)).toBe(false);
   });
 

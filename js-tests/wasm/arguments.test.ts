@@ -1,11 +1,18 @@
 // P2: what JavaScript can pass and the types forbid is refused in a sentence, and the module works on afterwards.
 import * as policy from 'turnback-policy';
+import { measuredDriver, policyName } from 'turnback-policy/simulate';
 import { describe, expect, it } from 'vitest';
 import { thrownBy } from './vectors.js';
 
 /** Calls a function as JavaScript can: with anything. */
 const loosely = (call: unknown, ...args: unknown[]) =>
   thrownBy(() => (call as (...args: unknown[]) => unknown)(...args));
+/** An object that cannot be asked what it is. */
+function revoked(): object {
+  const { proxy, revoke } = Proxy.revocable({}, {});
+  revoke();
+  return proxy;
+}
 const state = { flagEnabled: true, turnId: 't1', lastCheckpointTurnId: null };
 
 describe('arguments of the wrong type', () => {
@@ -68,6 +75,27 @@ describe('arguments of the wrong type', () => {
       [Symbol('ACTIVE')],
       'from is symbol where a string is needed: pass a string',
     ],
+    [
+      'parseCheckpointComment',
+      policy.parseCheckpointComment,
+      [revoked()],
+      'comment is a revoked proxy where a string is needed: pass a string',
+    ],
+    ['measuredDriver', measuredDriver, [], 'scenario is undefined where an object is needed: pass an object'],
+    ['measuredDriver', measuredDriver, [{}], 'scenario.batches is undefined where an array is needed: pass an array'],
+    [
+      'measuredDriver',
+      measuredDriver,
+      [{ batches: [{}, null] }],
+      'scenario.batches[1] is null where an object is needed: pass an object',
+    ],
+    ['policyName', policyName, [null], 'policy is null where an object is needed: pass an object'],
+    [
+      'policyName',
+      policyName,
+      [{ kind: 'toString' }],
+      'policy.kind is none: pass interval, per_turn, every_batch, last_turn_only, shared_across_turns, never',
+    ],
   ])('%s refuses them: %#', (_name, call, args, message) => {
     const error = loosely(call, ...args);
     expect(error).toMatchObject({ name: 'TurnbackError', code: 'INVALID_ARGUMENT', message });
@@ -98,7 +126,7 @@ describe('G2: turn ids that UTF-8 cannot hold', () => {
 describe('isTurnbackError', () => {
   it('knows an error of another copy or realm by its marker, and nothing else', () => {
     expect(policy.isTurnbackError({ [Symbol.for('turnback.error')]: true })).toBe(true);
-    for (const other of [new Error('x'), { code: 'INVALID_ARGUMENT' }, null, undefined, 'x']) {
+    for (const other of [new Error('x'), { code: 'INVALID_ARGUMENT' }, null, undefined, 'x', revoked()]) {
       expect(policy.isTurnbackError(other)).toBe(false);
     }
   });

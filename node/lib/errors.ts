@@ -70,7 +70,12 @@ export class TurnbackError extends Error {
 
 /** Whether `error` was thrown by Turnback, in this realm or another, by this copy of the package or another. */
 export function isTurnbackError(error: unknown): error is TurnbackError {
-  return typeof error === 'object' && error !== null && MARKER in error && error[MARKER] === true;
+  try {
+    return typeof error === 'object' && error !== null && MARKER in error && error[MARKER] === true;
+  } catch {
+    // Whatever was thrown, a proxy that cannot be asked too, is told apart without another error.
+    return false;
+  }
 }
 
 /** @internal An argument that cannot be used: its name, and one sentence of what is wrong and what to pass instead. */

@@ -5,7 +5,12 @@ const LONE_SURROGATE = /\p{Surrogate}/u;
 
 function kind(value: unknown): string {
   if (value === null) return 'null';
-  return Array.isArray(value) ? 'an array' : typeof value;
+  try {
+    return Array.isArray(value) ? 'an array' : typeof value;
+  } catch {
+    // A proxy that was revoked does not even tell that.
+    return 'a revoked proxy';
+  }
 }
 
 /** `value`, if it is a string. */
@@ -24,6 +29,12 @@ export function aBoolean(argument: string, value: unknown): boolean {
 export function anObject<T extends object>(argument: string, value: T): T {
   if (typeof value === 'object' && value !== null) return value;
   throw invalidArgument(argument, `${argument} is ${kind(value)} where an object is needed: pass an object`);
+}
+
+/** `value`, if it is an array. */
+export function aList<T>(argument: string, value: readonly T[]): readonly T[] {
+  if (Array.isArray(value)) return value;
+  throw invalidArgument(argument, `${argument} is ${kind(value)} where an array is needed: pass an array`);
 }
 
 /**

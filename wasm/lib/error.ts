@@ -38,7 +38,12 @@ class PolicyError extends Error implements TurnbackError {
 
 /** Whether `error` was thrown by Turnback, in this realm or another. */
 export function isTurnbackError(error: unknown): error is TurnbackError {
-  return typeof error === 'object' && error !== null && MARKER in error && error[MARKER] === true;
+  try {
+    return typeof error === 'object' && error !== null && MARKER in error && error[MARKER] === true;
+  } catch {
+    // Whatever was thrown, a proxy that cannot be asked too, is told apart without another error.
+    return false;
+  }
 }
 
 /** @internal Any error of this package. */

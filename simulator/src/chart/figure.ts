@@ -32,7 +32,7 @@ const SIZE = { title: 13, head: 19, band: 14, figures: 11 } as const;
 
 /** The timeline as a picture of its own, which needs nothing from the page. */
 export function figure({ title, headline, frame, axis, bands, style, patterns }: Figure): string {
-  const lines = wrap(headline, Math.max(24, Math.floor(frame.width / 9.2)));
+  const lines = wrap(headline, frame.width);
   let top = MARGIN + 14 + lines.length * LINE + 16;
   const head = [
     `<text class="f-title" x="${MARGIN}" y="${MARGIN + 6}">${fittedText(title, frame.width, SIZE.title)}</text>`,
@@ -70,12 +70,13 @@ export function figure({ title, headline, frame, axis, bands, style, patterns }:
   );
 }
 
-/** Breaks a text between words. */
-function wrap(text: string, most: number): string[] {
+/** Breaks a headline between words, where its letters have no more room: no line of it is shortened, save for a word as long as that. */
+function wrap(text: string, room: number): string[] {
   const lines: string[] = [];
   for (const word of text.split(' ')) {
     const last = lines.at(-1);
-    if (last !== undefined && last.length + word.length < most) lines[lines.length - 1] = `${last} ${word}`;
+    const longer = `${last} ${word}`;
+    if (last !== undefined && widthOf(longer, SIZE.head) <= room) lines[lines.length - 1] = longer;
     else lines.push(word);
   }
   return lines;

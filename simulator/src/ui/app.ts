@@ -186,7 +186,13 @@ export class App {
     try {
       const text =
         format === 'svg'
-          ? savedFigure(loaded.name, this.#headline, this.#timeline.pictures, result.runs, this.#setup.policies)
+          ? savedFigure(
+              loaded.name,
+              unbroken(this.#headline),
+              this.#timeline.pictures,
+              result.runs,
+              this.#setup.policies,
+            )
           : await this.#engine.ask({ type: 'export', format, setup: this.#setup });
       download(loaded.name, format, text);
     } catch (error) {

@@ -3,6 +3,7 @@ import { duration, plural } from '../model/format.js';
 import type { Setup } from '../model/link.js';
 import { el } from './dom.js';
 import { amount, choice, type Field, tick } from './fields.js';
+import { LARGEST } from './ranges.js';
 
 type Kind = Latency['kind'];
 type Part = 'ms' | 'minMs' | 'p50Ms' | 'p90Ms' | 'p99Ms' | 'maxMs';
@@ -58,7 +59,7 @@ export class DriverForm {
       const field = amount({
         label: label ?? part,
         min: 0,
-        max: 3_600_000,
+        max: LARGEST.ms,
         step: 1,
         unit: 'ms',
         changed: (value) =>
@@ -85,7 +86,7 @@ export class DriverForm {
       seed: amount({
         label: 'Luck (seed)',
         min: 0,
-        max: 4_294_967_295,
+        max: LARGEST.seed,
         step: 1,
         changed: (seed) => edit(this.#setup.driver, seed ?? 0),
       }),
@@ -120,12 +121,15 @@ export class DriverForm {
       field.setHidden(!shown.has(part));
       if (shown.has(part)) field.show((latency as Partial<Record<Part, number>>)[part] ?? 0);
     }
-    this.#rest.failure.show((driver.failureRate ?? 0) * 100);
-    this.#rest.stall.show((driver.stallRate ?? 0) * 100);
+    this.#rest.failure.show(percentage(driver.failureRate));
+    this.#rest.stall.show(percentage(driver.stallRate));
     this.#rest.seed.show(seed);
     this.#rest.recorded.show(driver.recorded ?? true);
   }
 }
+
+/** A share in percent, as short as somebody would write it: 0.07 is 7, and not 7.000000000000001. */
+const percentage = (share = 0): number => Number((share * 100).toPrecision(12));
 
 /** A driver in a line. */
 export function driverText(driver: DriverModel): string {

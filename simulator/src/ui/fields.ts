@@ -1,3 +1,4 @@
+import { number } from '../model/format.js';
 import { el, freshId } from './dom.js';
 
 /** A control with its label, and what keeps it in step with the state. */
@@ -92,7 +93,7 @@ function troubleOf(control: HTMLInputElement, { min, max, step, optional }: Rang
   if (control.validity.badInput) return 'This is not a number.';
   if (control.value === '') return optional === undefined ? 'A number is needed here.' : undefined;
   const value = Number(control.value);
-  if (value < min || value > max) return `From ${min} to ${max}.`;
+  if (value < min || value > max) return `From ${number(min)} to ${number(max)}.`;
   if (step >= 1 && !Number.isInteger(value)) return 'A whole number.';
   return undefined;
 }

@@ -2,8 +2,8 @@ import type { Policy, PolicyKind } from 'turnback-policy/simulate';
 import { KINDS } from '../model/policy-words.js';
 import { el } from './dom.js';
 import { amount, choice, line } from './fields.js';
+import { LARGEST } from './ranges.js';
 
-const LONGEST = 86_400_000 * 365;
 const HOUR = 3_600_000;
 
 /** The controls of one policy. What is left empty is the default. */
@@ -21,7 +21,7 @@ export class PolicyForm {
       this.show(this.#policy);
       changed(this.#policy);
     };
-    const time = { min: 0, max: LONGEST, step: 1, unit: 'ms' };
+    const time = { min: 0, max: LARGEST.ms, step: 1, unit: 'ms' };
     this.#fields = {
       kind: choice<PolicyKind>({
         label: 'When',
@@ -45,6 +45,7 @@ export class PolicyForm {
         label: 'Waits at most',
         ...time,
         min: 1,
+        max: LARGEST.timeoutMs,
         optional: '10000',
         changed: (timeoutMs) => edit({ timeoutMs }),
       }),
@@ -58,8 +59,8 @@ export class PolicyForm {
       }),
       last: amount({
         label: 'Keeps the last',
-        min: 1,
-        max: 1_000_000,
+        min: 0,
+        max: LARGEST.keepLast,
         step: 1,
         optional: '50',
         changed: (keepLast) => edit({ retention: retention({ ...this.#policy.retention, keepLast }) }),
@@ -67,7 +68,7 @@ export class PolicyForm {
       within: amount({
         label: 'Keeps for',
         min: 0,
-        max: LONGEST / HOUR,
+        max: LARGEST.ms / HOUR,
         step: 0.1,
         unit: 'h',
         optional: '168',
@@ -75,7 +76,7 @@ export class PolicyForm {
           edit({
             retention: retention({
               ...this.#policy.retention,
-              keepWithinMs: hours === undefined ? undefined : Math.round(hours * HOUR),
+              keepWithinMs: hours === undefined ? undefined : Math.min(Math.round(hours * HOUR), LARGEST.ms),
             }),
           }),
       }),

@@ -25,9 +25,8 @@ export class Sources {
     }
     const input = el('input', {
       type: 'file',
-      class: 'visually-hidden',
-      tabindex: -1,
-      'aria-label': 'Scenario file',
+      // The button beside it opens it.
+      hidden: true,
       accept: '.json,.jsonl,.ndjson,.txt',
     });
     input.addEventListener('change', () => {

@@ -140,9 +140,13 @@ export function summaryTable(summaries: readonly Summary[], names: readonly stri
       el(
         'th',
         { scope: 'col' },
-        el('span', { class: 'badge' }, letter(place)),
-        ' ',
-        el('span', { class: 'column-name' }, names[place] ?? ''),
+        el(
+          'span',
+          { class: 'column-head' },
+          el('span', { class: 'badge' }, letter(place)),
+          ' ',
+          el('span', { class: 'column-name' }, names[place] ?? ''),
+        ),
       ),
     ),
   );
@@ -192,6 +196,8 @@ function line(row: Row, summaries: readonly Summary[]): HTMLElement {
       'td',
       { class: [best && 'best', worst && 'worst'].filter(Boolean).join(' ') || undefined },
       el('span', { class: 'value' }, row.text?.(summary) ?? number(value)),
+      // The space is for who hears it: without one it is "7.8 sbest".
+      best && ' ',
       best && el('span', { class: 'mark' }, 'best'),
       differs && bar,
     );

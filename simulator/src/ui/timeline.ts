@@ -93,7 +93,7 @@ export class Timeline {
     const until = runs.reduce((latest, run) => Math.max(latest, run.until), 0);
     const from = batches.origin;
     // A little air before the first mark and behind the last.
-    const air = (until - from) * 0.012;
+    const air = Math.max((until - from) * 0.012, 1);
     this.#zooming.span(from - air, until + air, { keep });
     this.#zooming.resize(this.#stack.clientWidth);
     this.#later();

@@ -1,3 +1,4 @@
+import { aList, anObject } from '../check.js';
 import type { DriverModel, Scenario, ScenarioBatch } from './scenario.js';
 
 /** A scenario holds no more samples. */
@@ -13,8 +14,8 @@ const MOST_SAMPLES = 100_000;
  * simulate({ ...scenario, driver: measuredDriver(scenario) ?? {}, policies: [{ kind: 'per_turn' }, { kind: 'every_batch' }] });
  * ```
  */
-export function measuredDriver({ batches }: Pick<Scenario, 'batches'>): DriverModel | undefined {
-  const attempts = attemptsOf(batches);
+export function measuredDriver(scenario: Pick<Scenario, 'batches'>): DriverModel | undefined {
+  const attempts = attemptsOf(aList('scenario.batches', anObject('scenario', scenario).batches));
   if (attempts.length === 0) return undefined;
   const answered = attempts.filter(({ outcome }) => outcome !== 'stalled').map(({ ms }) => ms);
   const share = (outcome: string) => attempts.filter((attempt) => attempt.outcome === outcome).length / attempts.length;
@@ -28,7 +29,8 @@ export function measuredDriver({ batches }: Pick<Scenario, 'batches'>): DriverMo
 /** Each attempt once: batches that shared one all say what became of it. */
 function attemptsOf(batches: readonly ScenarioBatch[]) {
   const attempts = new Map<string, NonNullable<ScenarioBatch['attempt']>>();
-  for (const { sandbox, turn, attempt } of batches) {
+  for (const [place, batch] of batches.entries()) {
+    const { sandbox, turn, attempt } = anObject(`scenario.batches[${place}]`, batch);
     if (attempt !== undefined) attempts.set(JSON.stringify([sandbox, turn, attempt.ms, attempt.outcome]), attempt);
   }
   return [...attempts.values()];
