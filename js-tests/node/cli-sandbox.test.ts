@@ -162,7 +162,7 @@ describe('who keeps a sandbox (S9)', () => {
   });
 
   it('list takes a directory, also one that is gone', () => {
-    const { home, workspace, json, made } = prepared();
+    const { home, workspace, json, made, run } = prepared();
     const other = write(join(home, 'other'), { x: 'y' });
     const [first, second] = [made(), made(other)];
     expect(json('list').sandboxes).toHaveLength(2);
@@ -172,6 +172,9 @@ describe('who keeps a sandbox (S9)', () => {
     expect(json('list', other).sandboxes).toMatchObject([{ id: second.id }]);
     rmSync(workspace, { recursive: true });
     mkdirSync(workspace);
+    expect(json('list', '.').sandboxes).toHaveLength(1);
+    const nowhere = run('list', join(home, 'nowhere'));
+    expect(nowhere).toMatchObject({ code: 1, stderr: expect.stringContaining('NOT_FOUND: there is no directory') });
   });
 });
 

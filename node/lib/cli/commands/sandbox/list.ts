@@ -1,9 +1,11 @@
-import { realpathSync } from 'node:fs';
+import { existsSync, realpathSync } from 'node:fs';
 import { resolve } from 'node:path';
+import { TurnbackError } from '../../../errors.js';
 import { listAll } from '../../../sandbox/create.js';
 import type { DamagedSandbox, SandboxInfo } from '../../../sandbox/index.js';
 import type { Command } from '../../command.js';
 import { EXIT } from '../../exit.js';
+import { shown } from '../../ids.js';
 import { next } from '../../sandboxes.js';
 import { count, printable, table, when } from '../../text.js';
 
@@ -57,6 +59,12 @@ export const list: Command = {
     const found = await listAll({ checkpoints: await store(), signal, onProgress }).finally(progress.end);
     const { damaged } = found;
     const sandboxes = found.sandboxes.filter((one) => resource === undefined || one.resource === resource);
+    if (resource !== undefined && sandboxes.length === 0 && !existsSync(resource)) {
+      throw new TurnbackError(
+        'NOT_FOUND',
+        `there is no directory ${shown(resource)}, and no sandbox of one in this store`,
+      );
+    }
     output.answer(
       { sandboxes, damaged },
       () => {
