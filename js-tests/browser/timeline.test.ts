@@ -116,6 +116,7 @@ test('what takes no time at all is not cut off at the edge', async ({ page }) =>
   const driver = { latency: { kind: 'fixed', ms: 0 } };
   await redrawn(page, () => drop(page, 'at-once.json', JSON.stringify({ ...SMALL, driver, batches })));
   const chart = page.locator('.band-chart').first();
+  await expect.poll(() => page.locator('.t-axis').allTextContents()).toEqual(['0:00', '0:00.001']);
   await expect
     .poll(() =>
       chart.evaluate((one) => {

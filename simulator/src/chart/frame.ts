@@ -37,7 +37,8 @@ export function ticks(frame: Frame, origin: number): number[] {
     Math.max(2, Math.floor(frame.width / Math.max(90, longest(frame, origin, step) + GAP)));
   const step = STEPS.find((one) => span / one <= most(one)) ?? 24 * H * Math.ceil(span / most(24 * H) / (24 * H));
   const found: number[] = [];
-  const first = origin + Math.ceil((frame.from - origin) / step) * step;
+  // Before the beginning there is air, and no time.
+  const first = origin + Math.max(0, Math.ceil((frame.from - origin) / step)) * step;
   for (let at = first; at <= frame.to; at += step) found.push(at);
   return found;
 }
