@@ -20,12 +20,17 @@ pub(crate) struct Edit {
     pub(crate) then: Option<Value>,
 }
 
-/// Tells a file or link that was looked at from one that was changed since.
+/// Tells what was looked at from what was changed since.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Seen {
-    pub(crate) mtime: Timestamp,
-    /// Length in bytes.
-    pub(crate) size: u64,
+pub(crate) enum Seen {
+    /// A file or link.
+    Leaf {
+        mtime: Timestamp,
+        /// Length in bytes.
+        size: u64,
+    },
+    /// Something that gives way, with all that lies in it.
+    Any,
 }
 
 /// What a path is to become.
@@ -231,13 +236,18 @@ impl Editor<'_> {
 }
 
 fn is_as_seen(entry: Option<&Entry>, seen: Option<Seen>) -> bool {
+    let seen = match seen {
+        Some(Seen::Any) => return true,
+        Some(Seen::Leaf { mtime, size }) => Some((mtime, size)),
+        None => None,
+    };
     match (entry, seen) {
         (None, None) => true,
         (Some(Entry { meta, node: Node::File { size, changing: false, .. }, .. }), Some(seen)) => {
-            meta.mtime == seen.mtime && *size == seen.size
+            (meta.mtime, *size) == seen
         }
         (Some(Entry { meta, node: Node::Symlink { target }, .. }), Some(seen)) => {
-            meta.mtime == seen.mtime && target.len() as u64 == seen.size
+            (meta.mtime, target.len() as u64) == seen
         }
         _ => false,
     }

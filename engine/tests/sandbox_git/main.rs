@@ -12,6 +12,7 @@
 #[path = "../common/mod.rs"]
 mod common;
 
+mod carried;
 mod commit;
 mod conflicts;
 mod create;
@@ -20,8 +21,10 @@ mod ground;
 mod held_back;
 mod history;
 mod hostile;
+mod in_the_way;
 mod killed;
 mod leads_out;
+mod random;
 mod saved;
 mod settings;
 mod undo;

@@ -16,7 +16,7 @@ use crate::ground::{Ground, ctx, write};
 
 /// What the user has: all files with their metadata, what the index says, what git says of both, where HEAD is.
 pub struct State {
-    files: Tree,
+    pub files: Tree,
     index: String,
     status: String,
     head: String,

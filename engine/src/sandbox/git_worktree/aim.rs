@@ -6,7 +6,7 @@ use git2::{ObjectType, Oid};
 use turnback_core::CheckpointId;
 
 use super::changed::{Changed, Sorter, applied};
-use super::merge::{How, Three, merge};
+use super::merge::{How, Three, merge, set};
 use super::next_baseline::Next;
 use super::objects::{Tree, encode_commit};
 use super::pending::{self, Then, Undo, text};
@@ -288,9 +288,15 @@ impl CommitAim<'_> {
             }));
         }
         self.own = repository.own_commit(registered, self, tip, ctx)?;
-        let Some(own) = self.own else { return Ok(None) };
+        let carried = &self.changed.carried;
+        if self.own.is_none() && carried.is_empty() {
+            return Ok(None);
+        }
+        let (line, common) = (self.own.map(|own| own.commit), self.own.and_then(|own| own.common));
         let from = repository.tree_of(tip)?;
-        if own.common == Some(own.commit) {
+        // What was carried in may have become what the base has, which is no change of the branch, but one of the files.
+        let is_there = common == line;
+        if is_there && carried.is_empty() {
             // All of it is there.
             let at = Some((from.clone(), tip));
             return Ok(Some(Goal {
@@ -301,14 +307,20 @@ impl CommitAim<'_> {
                 parents: Vec::new(),
             }));
         }
-        let sandbox = repository.tree_of(Some(own.commit))?;
-        let base = repository.tree_of(own.common)?;
+        let sandbox = repository.tree_of(line)?;
+        let mut base = repository.tree_of(common)?;
+        for (path, carried) in carried {
+            // Somebody committed there since: what the sandbox was given tells whether it was just that (S6).
+            if from.get(path) != base.get(path) {
+                set(&mut base, path, carried.was);
+            }
+        }
         let three = Three { base: &base, resource: &from, sandbox: &sandbox };
         let how = How { on_conflict, texts: self.texts };
         let (tree, conflicts) = merge(&repository.objects, &three, how, ctx)?;
-        let goes_on = tip.is_none() || own.common == tip;
-        let at = goes_on.then_some((sandbox, Some(own.commit)));
-        let parents = tip.into_iter().chain([own.commit]).collect();
+        let goes_on = tip.is_none() || common == tip;
+        let at = if is_there { Some((from.clone(), tip)) } else { goes_on.then_some((sandbox, line)) };
+        let parents = tip.into_iter().chain(line.filter(|_| !is_there)).collect();
         Ok(Some(Goal { from, tree, conflicts, at, parents }))
     }
 }

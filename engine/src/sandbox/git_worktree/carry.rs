@@ -107,6 +107,7 @@ impl GitWorktreeSandbox {
             sandbox: &sandbox,
             leads: &leads,
             now,
+            old,
             base: &base,
             options,
         };

@@ -1,6 +1,6 @@
 //! What a sandbox changed, as git is to have it: what goes into the commit, and what is held back.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use git2::ObjectType;
 use rustix::io::Errno;
@@ -23,13 +23,27 @@ use crate::sandbox::leads::{Leads, counts};
 use turnback_core::CheckpointId;
 
 /// The changes of a sandbox since its baseline.
+#[derive(Default)]
 pub(super) struct Changed {
     /// What is committed, as users see it.
     pub(super) changes: Vec<Change>,
     /// The same for git; `None` for what is not there any more.
     pub(super) items: Vec<(RelPath, Option<Item>)>,
+    /// Those of them that the sandbox did not begin as its base has them, but as the resource had them (`carryChanges`).
+    pub(super) carried: BTreeMap<RelPath, Carried>,
     /// Sorted.
     pub(super) held: Vec<HeldBack>,
+}
+
+/// A change of a path that was carried in.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Carried {
+    /// What the sandbox's base has.
+    pub(super) base: Option<Item>,
+    /// What the sandbox was given: the resource had it, in no commit.
+    pub(super) was: Option<Item>,
+    /// What the sandbox made of it.
+    pub(super) now: Option<Item>,
 }
 
 impl Changed {
@@ -45,7 +59,9 @@ impl Changed {
             let item = self.items.iter().find(|(other, _)| other == path).and_then(|(_, item)| *item);
             reached.get(path).copied() == item
         };
-        self.changes.iter().filter(|one| !met(&one.path) || is_there(&one.path)).cloned().collect()
+        // Where the commit checked out has the sandbox's state already, that says nothing of the file.
+        let is_brought = |path: &RelPath| is_there(path) && !self.carried.contains_key(path);
+        self.changes.iter().filter(|one| !met(&one.path) || is_brought(&one.path)).cloned().collect()
     }
 }
 
@@ -71,6 +87,8 @@ pub(super) struct Sorter<'a> {
     /// Places that are held back.
     pub(super) leads: &'a Leads,
     pub(super) now: CheckpointId,
+    /// The sandbox's baseline.
+    pub(super) old: CheckpointId,
     /// What git tracks at the sandbox's base.
     pub(super) base: &'a Tree,
     pub(super) options: &'a CommitOptions,
@@ -118,7 +136,7 @@ impl Sorter<'_> {
     /// `uncovered` is what came since the baseline and cannot be read.
     pub(super) fn run(&self, all: Vec<Change>, uncovered: Vec<Uncovered>) -> Result<Changed> {
         let ignored = Ignored::new(self.repository, self.sandbox)?;
-        let mut done = Changed { changes: Vec::new(), items: Vec::new(), held: Vec::new() };
+        let mut done = Changed::default();
         for Uncovered { path, reason, .. } in uncovered {
             let reason = match reason {
                 Reason::Socket | Reason::Device => HoldReason::Special,
@@ -132,13 +150,17 @@ impl Sorter<'_> {
             }
             self.one(change, &ignored, &mut done)?;
         }
-        let Changed { changes, items, held } = &mut done;
+        let Changed { changes, items, carried, held } = &mut done;
         // One beneath another says nothing new.
         let tops: Vec<RelPath> = held.iter().map(|held| held.path.clone()).collect();
         held.retain(|held| !tops.iter().any(|top| *top != held.path && held.path.starts_with(top)));
         let is_held = |path: &RelPath| held.iter().any(|held| path.starts_with(&held.path));
         changes.retain(|change| !is_held(&change.path));
         items.retain(|(path, _)| !is_held(path));
+        carried.retain(|path, _| !is_held(path));
+        if self.registered.carried {
+            self.make_room(&mut done);
+        }
         done.items.sort_by(|(a, _), (b, _)| a.names().cmp(b.names()));
         done.items.dedup_by(|(a, _), (b, _)| a == b);
         done.changes.sort_by(|a, b| a.path.names().cmp(b.path.names()));
@@ -146,6 +168,32 @@ impl Sorter<'_> {
         done.held.sort();
         done.held.dedup();
         Ok(done)
+    }
+
+    /// No tree has a file and a path beneath it. What was carried in may have put one in the place of the other: the sandbox did not change
+    /// that, but its own change is committed only together with it.
+    fn make_room(&self, done: &mut Changed) {
+        let mut gone: BTreeSet<RelPath> = BTreeSet::new();
+        for (path, _) in done.items.iter().filter(|(_, item)| item.is_some()) {
+            let mut above = path.split().map(|(parent, _)| parent);
+            while let Some(parent) = above.filter(|parent| !parent.is_root()) {
+                above = parent.split().map(|(parent, _)| parent);
+                gone.extend(Some(parent).filter(|parent| self.base.contains_key(parent)));
+            }
+            // A path's bytes come before those of all beneath it.
+            let beneath = self.base.range(path.clone()..).map(|(known, _)| known);
+            let beneath = beneath.take_while(|known| known.as_bytes().starts_with(path.as_bytes()));
+            gone.extend(beneath.filter(|known| *known != path && known.starts_with(path)).cloned());
+        }
+        for (path, _) in &done.items {
+            gone.remove(path);
+        }
+        for path in gone {
+            let base = self.base.get(&path).copied();
+            done.carried.insert(path.clone(), Carried { base, was: None, now: None });
+            done.changes.push(Change { path: path.clone(), kind: ChangeKind::Deleted, bytes: None });
+            done.items.push((path, None));
+        }
     }
 
     fn one(&self, change: Change, ignored: &Ignored<'_>, done: &mut Changed) -> Result<()> {
@@ -165,7 +213,7 @@ impl Sorter<'_> {
             }
             // What lies beneath comes by itself; git has no directories.
             Some(Entry { node: Node::Directory { .. }, .. }) => None,
-            Some(entry) => match self.item(path, entry)? {
+            Some(entry) => match self.item(self.now, path, entry)? {
                 Some(item) => Some(item),
                 None => {
                     done.held.push(HeldBack { path: path.clone(), reason: HoldReason::Special });
@@ -173,13 +221,28 @@ impl Sorter<'_> {
                 }
             },
         };
+        let base = self.base.get(path).copied();
+        let carried = self.carried(path, base)?.map(|was| Carried { base, was, now: item });
         // A mode or a time that git does not have, an empty directory: nothing to commit.
-        if self.base.get(path).copied() == item {
+        if carried.map_or(base, |carried| carried.was) == item {
             return Ok(());
         }
+        done.carried.extend(carried.map(|carried| (path.clone(), carried)));
         done.items.push((path.clone(), item));
         done.changes.push(change);
         Ok(())
+    }
+
+    /// What a path was in the sandbox's baseline, where that is not what its base has because the resource had something else.
+    fn carried(&self, path: &RelPath, base: Option<Item>) -> Result<Option<Option<Item>>> {
+        if !self.registered.carried {
+            return Ok(None);
+        }
+        let was = match self.manager.look(self.old, path)? {
+            Some(entry) => self.item(self.old, path, &entry)?,
+            None => None,
+        };
+        Ok((was != base).then_some(was))
     }
 
     /// Where the sandbox has something else in the place of a parent, that one counts as a whole: nothing can lie beneath it.
@@ -232,13 +295,13 @@ impl Sorter<'_> {
     }
 
     /// What git has for a path; `None` for kinds that it does not know.
-    fn item(&self, path: &RelPath, entry: &Entry) -> Result<Option<Item>> {
+    fn item(&self, of: CheckpointId, path: &RelPath, entry: &Entry) -> Result<Option<Item>> {
         let write = |bytes: &[u8]| self.repository.objects.write(ObjectType::Blob, bytes);
         Ok(match &entry.node {
             Node::Symlink { target } => Some(Item { kind: Kind::Link, oid: write(target)? }),
             Node::File { .. } => {
                 let kind = if entry.meta.mode & 0o100 != 0 { Kind::Executable } else { Kind::File };
-                Some(Item { kind, oid: write(&self.manager.read_file(self.now, path)?)? })
+                Some(Item { kind, oid: write(&self.manager.read_file(of, path)?)? })
             }
             Node::Directory { .. } | Node::Fifo | Node::Uncovered { .. } => None,
         })

@@ -3,7 +3,6 @@
 
 use std::collections::BTreeMap;
 
-use git2::Oid;
 use rustix::fs::Timespec;
 use turnback_core::SandboxStatus;
 
@@ -14,7 +13,7 @@ use super::local_changes::as_path;
 use super::lock::{self, clear_index, lock_index, new_index};
 use super::mover::changed;
 use super::objects::Tree;
-use super::pending::{self, Pending, Undo, Work};
+use super::pending::{self, Pending, Undo, Work, malformed};
 use super::refs::Reflog;
 use super::registration::{Registered, unlisted};
 use super::repository::Repository;
@@ -100,6 +99,12 @@ impl Finishing<'_> {
             self.ctx.check()?;
             any = true;
             self.entry(&mut index, &root, path, before.is_some(), after, &skipped)?;
+        }
+        for path in
+            unlisted(&work.same).ok_or_else(malformed)?.iter().filter(|path| !coming.contains_key(*path))
+        {
+            any = true;
+            self.entry(&mut index, &root, path, true, to.get(path).copied(), &skipped)?;
         }
         for (path, kept) in &coming {
             any = true;
@@ -304,7 +309,6 @@ pub(super) fn delete(manager: &Manager, id: &str) -> Result<()> {
 
 /// The record of a sandbox whose move is done.
 pub(super) fn settled(record: &Record, work: &Work) -> Result<Record> {
-    let malformed = || Error::corrupt("what a sandbox's record says of its last commit is malformed");
     let mut done = record.clone();
     let then = &work.then;
     let mut registered = Registered::of(record)?;
@@ -359,7 +363,7 @@ pub(super) fn recover(
     manager.recover(&record.resource, ctx)?;
     clear_locks(&repository, &registered, &pending);
     let _lock = lock_index(&repository, &pending.token)?;
-    if !was_begun(&repository, record, work)? {
+    if !was_begun(manager, &repository, work)? {
         let sync = manager.durability()? == Durability::Power;
         move_own_branch_back(&repository, record, work.then.undo.as_ref(), sync)?;
         return cleared().map(Some);
@@ -375,27 +379,15 @@ pub(super) fn recover(
     }
 }
 
-/// Whether anything of a move was done: HEAD is there already, or a file is as it was to be and was not before.
-fn was_begun(repository: &Repository, record: &Record, work: &Work) -> Result<bool> {
-    let tip: Option<Oid> = repository.tip(&repository.head()?)?;
-    if tip == work.to()? {
+/// Whether anything of a move was done: HEAD is there already, or the files are as they were to be.
+fn was_begun(manager: &Manager, repository: &Repository, work: &Work) -> Result<bool> {
+    let (from, to) = (work.from()?, work.to()?);
+    if from != to && repository.tip(&repository.head()?)? == to {
         return Ok(true);
     }
-    if work.checkpoints()?.is_none() {
-        return Ok(false);
+    match work.checkpoints()? {
+        // Where nothing else changes the index is left.
+        None => Ok(from == to && !work.writes),
+        Some((_, after)) => manager.is_done(after),
     }
-    let (from, to) = (repository.tree_of(work.from()?)?, repository.tree_of(work.to()?)?);
-    let root = Root::open(&record.resource)?;
-    for (path, _, after) in changed(&from, &to) {
-        let now = local::read(&root, path)?;
-        let is_it = match (&now, after) {
-            (Some(now), Some(item)) => now.kind == item.kind && now.oid()? == item.oid,
-            (None, None) => true,
-            _ => false,
-        };
-        if is_it {
-            return Ok(true);
-        }
-    }
-    Ok(false)
 }

@@ -1,20 +1,19 @@
 //! Whether a path of the resource may be written: not when it has changes that are in no commit (S8).
 
-use std::collections::HashSet;
+use std::collections::{BTreeMap, HashSet};
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
 use git2::IndexEntry;
-use turnback_core::CheckpointId;
 
+use super::changed::Carried;
 use super::index::PrivateIndex;
 use super::local::{self, Local};
 use super::objects::Item;
-use crate::checkpoint::Manager;
 use crate::checkpoint::edited::Seen;
 use crate::error::Result;
-use crate::model::{Node, RelPath, Timestamp};
+use crate::model::{RelPath, Timestamp};
 use crate::restore::Root;
 
 /// What is known of the resource.
@@ -22,8 +21,8 @@ pub(super) struct Resource<'a> {
     pub(super) root: &'a Root,
     pub(super) index: &'a PrivateIndex,
     pub(super) skipped: &'a HashSet<RelPath>,
-    /// The state that the sandbox began with, where that was not the commit's (`carryChanges`).
-    pub(super) carried: Option<(&'a Manager, CheckpointId)>,
+    /// Paths of which the sandbox was given what the resource had, in no commit (`carryChanges`): that is no change of the resource's.
+    pub(super) carried: Option<&'a BTreeMap<RelPath, Carried>>,
 }
 
 /// What may be done with a path.
@@ -43,7 +42,7 @@ pub(super) fn as_path(path: &RelPath) -> &Path {
 fn seen(local: &Local) -> Seen {
     let stat = &local.stat;
     let nsec = u32::try_from(stat.st_mtime_nsec).unwrap_or_default();
-    Seen { mtime: Timestamp { sec: stat.st_mtime, nsec }, size: local.bytes.len() as u64 }
+    Seen::Leaf { mtime: Timestamp { sec: stat.st_mtime, nsec }, size: local.bytes.len() as u64 }
 }
 
 impl Resource<'_> {
@@ -59,25 +58,34 @@ impl Resource<'_> {
     pub(super) fn look(&self, path: &RelPath, from: Option<Item>, to: Option<Item>) -> Result<Finding> {
         let local = local::read(self.root, path)?;
         let seen = local.as_ref().map(seen);
+        let carried = self.carried.and_then(|all| all.get(path));
         let entry = self.index.index.get_path(as_path(path), 0);
-        if !self.is_staged(path, from) && !self.is_staged(path, to) {
+        let is_given = carried.is_some_and(|carried| self.is_staged(path, carried.was));
+        if !is_given && !self.is_staged(path, from) && !self.is_staged(path, to) {
             return Ok(Finding::Changed(seen));
         }
+        let is_moved = carried.is_some_and(|carried| from != carried.base);
         let Some(local) = local else {
-            return Ok(match (from, self.skipped.contains(path)) {
-                (_, true) => Finding::IndexOnly,
-                (None, _) if to.is_some() => Finding::Write(None),
-                (Some(_), _) if to.is_none() => Finding::IndexOnly,
-                _ => Finding::Changed(None),
+            // A path that the sandbox was given, and that is gone since, is a change of the resource's.
+            let is_as_it_was = match carried {
+                Some(carried) => carried.was.is_none() || (is_moved && from.is_none()),
+                None => from.is_none(),
+            };
+            return Ok(match self.skipped.contains(path) {
+                false if to.is_some() && is_as_it_was => Finding::Write(None),
+                false if to.is_some() => Finding::Changed(None),
+                _ => Finding::IndexOnly,
             });
         };
         let now = Item { kind: local.kind, oid: local.oid()? };
-        Ok(if to == Some(now) {
+        let is_clean = from == Some(now) || self.is_clean(entry.as_ref(), from, &local);
+        let is_as_it_was = match carried {
+            Some(carried) => carried.was == Some(now) || (is_moved && is_clean),
+            None => is_clean,
+        };
+        Ok(if to == Some(now) || (to == from && is_clean) {
             Finding::IndexOnly
-        } else if from == Some(now)
-            || self.is_clean(entry.as_ref(), from, &local)
-            || self.is_carried(path, now)?
-        {
+        } else if is_as_it_was {
             Finding::Write(seen)
         } else {
             Finding::Changed(seen)
@@ -94,16 +102,5 @@ impl Resource<'_> {
                 == (now.mtime, now.ctime, now.ino, now.file_size, now.uid, now.gid);
         // Written in the same moment as the index: its time proves nothing.
         same && self.index.is_older(&entry.mtime)
-    }
-
-    fn is_carried(&self, path: &RelPath, now: Item) -> Result<bool> {
-        let Some((manager, baseline)) = self.carried else { return Ok(false) };
-        let bytes = match manager.look(baseline, path)?.map(|entry| entry.node) {
-            Some(Node::File { .. }) => manager.read_file(baseline, path)?,
-            Some(Node::Symlink { target }) => target.into_vec(),
-            _ => return Ok(false),
-        };
-        let oid = git2::Oid::hash_object(git2::ObjectType::Blob, &bytes);
-        Ok(oid.map_err(|e| super::refusal::git("hashing a file", e))? == now.oid)
     }
 }

@@ -66,7 +66,7 @@ pub(super) fn merge(
     Ok((merged, conflicts))
 }
 
-fn set(tree: &mut Tree, path: &RelPath, item: Option<Item>) {
+pub(super) fn set(tree: &mut Tree, path: &RelPath, item: Option<Item>) {
     match item {
         Some(item) => drop(tree.insert(path.clone(), item)),
         None => drop(tree.remove(path)),

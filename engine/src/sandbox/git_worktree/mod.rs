@@ -28,6 +28,7 @@ mod mover;
 mod moving;
 mod next_baseline;
 mod objects;
+mod obstacles;
 mod pending;
 mod put_back;
 mod refs;

@@ -10,8 +10,9 @@ use super::aim::{Aim, Goal};
 use super::index::PrivateIndex;
 use super::kept_index::kept;
 use super::local_changes::{Finding, Resource};
-use super::merge::conflict;
+use super::merge::{conflict, set};
 use super::objects::{Item, Kind, Tree};
+use super::obstacles::{self, Obstacle};
 use super::pending::{Pending, Work};
 use super::refs::{Head, Reflog};
 use super::registration::{Registered, listed};
@@ -24,6 +25,7 @@ use crate::context::Context;
 use crate::error::{Code, Error, Result};
 use crate::model::RelPath;
 use crate::report::Conflict;
+use crate::restore::Root;
 use crate::sandbox::commit::OnCommitConflict;
 use crate::sandbox::handle::Locked;
 
@@ -68,13 +70,20 @@ impl Decide for Mover<'_, '_> {
         let holder = self.at.record()?.holder.clone().unwrap_or_default();
         let index = PrivateIndex::read(self.repository, &holder)?;
         let skipped = index.skipped();
-        let carried = match (&self.aim, self.registered.carried) {
-            (Aim::Commit(_), true) => Some((self.manager, self.at.baseline()?)),
-            _ => None,
+        let carried = match &self.aim {
+            Aim::Commit(aim) => Some(&aim.changed.carried),
+            Aim::Undo(_) => None,
         };
         let resource = Resource { root: look.root, index: &index, skipped: &skipped, carried };
         let Back { picture, mut writes } = match &self.aim {
-            Aim::Commit(_) => Back { picture: None, writes: self.compare(&resource, &mut goal)? },
+            Aim::Commit(_) => {
+                let mut writes = self.compare(&resource, &mut goal)?;
+                if !self.make_room(look.root, &mut goal, &mut writes)? {
+                    self.conflicts = goal.conflicts.into_values().collect();
+                    return Ok(None);
+                }
+                Back { picture: None, writes }
+            }
             Aim::Undo(_) => self.compare_back(look, &resource, &mut goal)?,
         };
         if !goal.conflicts.is_empty() && self.on_conflict == OnCommitConflict::Fail {
@@ -97,12 +106,14 @@ impl Decide for Mover<'_, '_> {
             Head::Detached(_) => None,
         };
         let mut then = self.aim.then(self.registered, name.clone(), tip, reached);
-        let moved: BTreeMap<_, _> =
-            changed(&goal.from, &goal.tree).map(|(path, from, to)| (path.clone(), (from, to))).collect();
+        let moved = self.moved(&goal);
         if let Some(undo) = then.undo.as_mut().filter(|_| !moved.is_empty()) {
             undo.index = kept(&index.index, &moved);
         }
-        let work = Work::new(name, tip, reached, listed(&not_there), then);
+        let mut work = Work::new(name, tip, reached, listed(&not_there), then);
+        work.writes = picture.is_some() || !writes.is_empty();
+        let is_same = |(path, (from, to)): (RelPath, (_, _))| (from == to).then_some(path);
+        work.same = listed(&moved.into_iter().filter_map(is_same).collect::<Vec<_>>());
         self.branch = self.aim.branch();
         let mut edits = Vec::new();
         for (path, seen) in writes {
@@ -150,11 +161,28 @@ impl Mover<'_, '_> {
         put
     }
 
+    /// What changes from one commit to the other, and what was carried in and became what both have: then only files and index change.
+    fn moved(&self, goal: &Goal) -> BTreeMap<RelPath, (Option<Item>, Option<Item>)> {
+        let mut all: BTreeMap<RelPath, (Option<Item>, Option<Item>)> =
+            changed(&goal.from, &goal.tree).map(|(path, from, to)| (path.clone(), (from, to))).collect();
+        if let Aim::Commit(aim) = &self.aim {
+            for (path, carried) in &aim.changed.carried {
+                let (from, to) = (goal.from.get(path).copied(), goal.tree.get(path).copied());
+                // Where the resource won there is nothing to bring.
+                let is_won = self.on_conflict == OnCommitConflict::Ours
+                    || !goal.conflicts.keys().any(|conflict| path.starts_with(conflict));
+                if from == to && to == carried.now && is_won {
+                    all.insert(path.clone(), (from, to));
+                }
+            }
+        }
+        all
+    }
+
     /// The paths to write, with what was seen there. Changes of the resource's own are conflicts.
     fn compare(&self, resource: &Resource<'_>, goal: &mut Goal) -> Result<BTreeMap<RelPath, Option<Seen>>> {
         let mut writes = BTreeMap::new();
-        let all: Vec<_> = changed(&goal.from, &goal.tree).map(|(path, a, b)| (path.clone(), a, b)).collect();
-        for (path, from, to) in all {
+        for (path, (from, to)) in self.moved(goal) {
             self.ctx.check()?;
             if [from, to].iter().flatten().any(|item| item.kind == Kind::Submodule) {
                 continue;
@@ -171,15 +199,64 @@ impl Mover<'_, '_> {
                     match self.on_conflict {
                         OnCommitConflict::Fail => {}
                         OnCommitConflict::Ours => drop(writes.insert(path, seen)),
-                        OnCommitConflict::Theirs => match from {
-                            Some(item) => drop(goal.tree.insert(path, item)),
-                            None => drop(goal.tree.remove(&path)),
-                        },
+                        OnCommitConflict::Theirs => set(&mut goal.tree, &path, from),
                     }
                 }
             }
         }
         Ok(writes)
+    }
+
+    /// Deals with what lies in the way of the paths to write. `false` when nothing may be written, because something stays there whatever
+    /// was asked for.
+    fn make_room(
+        &self,
+        root: &Root,
+        goal: &mut Goal,
+        writes: &mut BTreeMap<RelPath, Option<Seen>>,
+    ) -> Result<bool> {
+        let mut is_free = true;
+        let paths: Vec<RelPath> =
+            writes.keys().filter(|path| goal.tree.contains_key(*path)).cloned().collect();
+        for path in paths {
+            self.ctx.check()?;
+            if !writes.contains_key(&path) {
+                continue;
+            }
+            let goes = |path: &RelPath| writes.contains_key(path) && !goal.tree.contains_key(path);
+            let (at, what, is_hard) = match obstacles::find(root, &path, &goes)? {
+                None => continue,
+                Some(Obstacle::Empty) => {
+                    writes.insert(path, Some(Seen::Any));
+                    continue;
+                }
+                Some(Obstacle::Soft(at, what)) => (at, what, false),
+                Some(Obstacle::Hard(at, what)) => (at, what, true),
+            };
+            let ours = if at == path { "a file or a link" } else { "a directory" };
+            let (ours, theirs) = (ours.to_owned(), what.to_owned());
+            let found = Conflict { path: at.clone(), ours, theirs };
+            goal.conflicts.entry(at.clone()).or_insert(found);
+            match self.on_conflict {
+                OnCommitConflict::Fail => {}
+                OnCommitConflict::Ours => {
+                    is_free &= !is_hard;
+                    writes.insert(at, Some(Seen::Any));
+                }
+                OnCommitConflict::Theirs => {
+                    // What is there stays whole.
+                    writes.retain(|path, _| !path.starts_with(&at));
+                    let lost: Vec<(RelPath, Option<Item>)> = changed(&goal.from, &goal.tree)
+                        .filter(|(path, ..)| path.starts_with(&at))
+                        .map(|(path, from, _)| (path.clone(), from))
+                        .collect();
+                    for (path, from) in lost {
+                        set(&mut goal.tree, &path, from);
+                    }
+                }
+            }
+        }
+        Ok(is_free)
     }
 
     /// What a path is to become.

@@ -31,6 +31,12 @@ pub(super) struct Work {
     to: Option<String>,
     /// Paths of the worktree that need not be there, and are not.
     pub(super) skipped: String,
+    /// Paths whose file and index entry change, although both commits have the same there.
+    #[serde(default)]
+    pub(super) same: String,
+    /// Whether files are to be written.
+    #[serde(default)]
+    pub(super) writes: bool,
     /// The checkpoints of the resource before and after; none before they are taken, and when no file is written.
     checkpoints: Option<(String, String)>,
     /// What the record says when it is done.
@@ -98,7 +104,16 @@ impl Work {
         skipped: String,
         then: Then,
     ) -> Self {
-        Self { head, from: text(from), to: text(to), skipped, checkpoints: None, then }
+        Self {
+            head,
+            from: text(from),
+            to: text(to),
+            skipped,
+            same: String::new(),
+            writes: false,
+            checkpoints: None,
+            then,
+        }
     }
 
     pub(super) fn from(&self) -> Result<Option<Oid>> {
