@@ -71,7 +71,10 @@ export function guardShellTool<Tool extends LocalShellTool>(
 
 /** What is needed of a tool that `applyPatchTool` made. */
 export interface ApplyPatchTool {
-  readonly editor: Record<(typeof EDITS)[number], (operation: never, context?: never) => Promise<unknown>>;
+  readonly editor: Record<
+    'createFile' | 'updateFile' | 'deleteFile',
+    (operation: never, context?: never) => Promise<unknown>
+  >;
 }
 
 /** What an editor does. */
