@@ -180,6 +180,15 @@ describe('guardHooks', () => {
     });
   });
 
+  it('never reject, also when they are called with nothing', async () => {
+    const { guard, asked } = recordingGuard();
+    const hooks = guardHooks({ guard, sandboxId: 'w' });
+    for (const { hooks: all } of [...hooks.PreToolUse, ...hooks.UserPromptSubmit]) {
+      for (const hook of all) expect(await hook(undefined as never, undefined, undefined as never)).toEqual({});
+    }
+    expect(asked).toEqual([]);
+  });
+
   it('options that can never be right are refused', () => {
     const { guard } = recordingGuard();
     for (const options of [

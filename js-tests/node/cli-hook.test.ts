@@ -75,6 +75,11 @@ describe('one checkpoint a prompt', () => {
     expect(await where([], {}, 'p1')).toBe(workspace);
     expect(await where([], { CLAUDE_PROJECT_DIR: '' }, 'p2')).toBe(other);
     expect(await where([other], {}, 'p3')).toBe(other);
+    // A project that is not there: where the session is, and stderr says so.
+    const more = { CLAUDE_PROJECT_DIR: join(home, 'lost') };
+    const elsewhere = await start(call(workspace, { prompt_id: 'p4', cwd: other }), [], { more }).over;
+    expect(elsewhere).toMatchObject({ code: 0, stdout: '', stderr: expect.stringContaining('does not exist') });
+    expect(checkpoints()).toMatchObject([{}, {}, {}, { workspace: other }]);
   });
 
   it('when it was deleted, the next call gets another, which is called late (G9)', async () => {
@@ -218,7 +223,8 @@ describe('G5: it fails open', () => {
 
   it('a directory or a store that cannot be used', async () => {
     const { home, workspace, start, hook } = prepared();
-    const lost = await start(call(workspace), [], { more: { CLAUDE_PROJECT_DIR: join(home, 'lost') } }).over;
+    const gone = join(home, 'lost');
+    const lost = await start(call(workspace, { cwd: gone }), [], { more: { CLAUDE_PROJECT_DIR: gone } }).over;
     expect(lost).toMatchObject({ code: 0, stdout: '', stderr: expect.stringContaining('the call runs') });
     const broad = await hook(call(workspace), '/');
     expect(broad).toMatchObject({ code: 0, stdout: '', stderr: expect.stringContaining('the call runs') });

@@ -113,7 +113,11 @@ describe('the tracing channel', () => {
       result: { outcome: 'created', protected: true },
     });
     expect(about('bash.run')).toMatchObject({ turnId: 't', result: { exitCode: 0 } });
-    expect(about('sandbox.commit')).toMatchObject({ sandboxId: sandbox.id, result: { committed: true } });
+    expect(about('sandbox.commit')).toMatchObject({
+      sandboxId: sandbox.id,
+      store: manager.storePath,
+      result: { committed: true },
+    });
   });
 
   it('G5: a batch that cannot be looked at is told as far as it can, and gets its verdict', async () => {

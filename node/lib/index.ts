@@ -105,6 +105,7 @@ export type {
   KeepReason,
   ListedCheckpoint,
   Long,
+  OnConflict,
   OpenOptions,
   PendingRestore,
   Phase,

@@ -276,13 +276,16 @@ export interface RollbackOptions extends Bounded {
   safety?: boolean | undefined;
 }
 
+/** What happens with a path that both sides changed: nothing is written, what is there stays, or what comes in wins. */
+export type OnConflict = 'fail' | 'ours' | 'theirs';
+
 /** How to take changes back (C15). */
 export interface RevertOptions extends Bounded {
   /**
    * What happens when a path was changed again since: nothing is written and the conflicts are listed (`fail`, the default); what is
    * there now stays (`ours`); what was before comes back (`theirs`).
    */
-  onConflict?: 'fail' | 'ours' | 'theirs' | undefined;
+  onConflict?: OnConflict | undefined;
   /** Only say what would be done. */
   dryRun?: boolean | undefined;
   /** Only these paths, relative to the workspace, and what lies beneath them. */

@@ -57,7 +57,8 @@ export function guardHooks(options: GuardHooksOptions): GuardHooks {
   const { guard, sandboxId, turnId } = checkedOptions(options);
   const sessions = new Sessions();
   const before: Hook = async (input, _, call) => {
-    if (input.hook_event_name !== 'PreToolUse' || onlyReads(input)) return {};
+    // What is no input is no call: a hook never rejects.
+    if (input?.hook_event_name !== 'PreToolUse' || onlyReads(input)) return {};
     try {
       const command = commandOf(input);
       await guard.beforeBatch({
@@ -72,7 +73,7 @@ export function guardHooks(options: GuardHooksOptions): GuardHooks {
     }
   };
   const prompted: Hook = async (input) => {
-    sessions.prompted(input);
+    if (input) sessions.prompted(input);
     return {};
   };
   return { PreToolUse: [{ hooks: [before] }], UserPromptSubmit: [{ hooks: [prompted] }] };

@@ -210,7 +210,7 @@ export abstract class BaseSandbox implements Sandbox {
   }
 }
 
-const itself = ({ id }: BaseSandbox) => ({ sandboxId: id });
+const itself = (sandbox: BaseSandbox) => ({ sandboxId: sandbox.id, store: innerOf(sandbox).store.path });
 traceMethod(BaseSandbox.prototype, 'changes', 'sandbox.changes', itself);
 traceMethod(BaseSandbox.prototype, 'commit', 'sandbox.commit', itself);
 traceMethod(BaseSandbox.prototype, 'undoCommit', 'sandbox.undo_commit', itself);

@@ -2,7 +2,7 @@
 import type { CheckpointManager } from '../manager.js';
 import type { Path } from '../paths.js';
 import type { SandboxStatus } from '../policy.js';
-import type { Change, Conflict, Long, RollbackReport, Uncovered } from '../types.js';
+import type { Change, Conflict, Long, OnConflict, RollbackReport, Uncovered } from '../types.js';
 
 /** How a directory is isolated (S1): not at all, by a copy of it, or by a git worktree of its repository. */
 export type Strategy = 'none' | 'copy_on_write' | 'git_worktree';
@@ -74,7 +74,7 @@ export interface CommitOptions extends Long {
    * default), the sandbox's state is taken (`ours`), or the resource's stays (`theirs`): then the
    * sandbox's is still unsaved work there, save that `git_worktree` has it on the sandbox's branch.
    */
-  onConflict?: 'fail' | 'ours' | 'theirs' | undefined;
+  onConflict?: OnConflict | undefined;
   /** For `git_worktree`: into the branch that is checked out, with its files (`merge`, the default), or to the sandbox's branch alone. */
   merge?: 'merge' | 'branch' | undefined;
   /** Merge texts whose changed lines do not meet. By default `git_worktree` does, as git itself, and `copy_on_write` does not. */

@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { existsSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { commandOf, type HookInput, onlyReads } from '../../../adapters/claude-call.js';
 import { textIn, turnIn } from '../../../adapters/turn-id.js';
@@ -61,8 +62,9 @@ export const claudeCode: Command = {
         const line = [...claudeCode.name.split(' '), ...limited, ...args];
         answer = await apart({ input: text, line, leftMs, interrupted });
       } else {
-        const { CLAUDE_PROJECT_DIR: project } = process.env;
-        const directory = await canonical(Buffer.from(resolve(args[0] ?? textIn(project) ?? textIn(input.cwd) ?? '.')));
+        const directory = await canonical(
+          Buffer.from(resolve(args[0] ?? projectOf(input, (line) => output.note(line)))),
+        );
         const turnId = turnIn(input.prompt_id) ?? turnIn(input.tool_use_id) ?? randomUUID();
         const storeName = value('store') ?? process.env.TURNBACK_STORE ?? '';
         const isAwaited = () => process.ppid === parent;
@@ -103,6 +105,18 @@ export const claudeCode: Command = {
     return code;
   },
 };
+
+/** Where the host works: in its project, or where it says that it is when that does not exist. */
+function projectOf(input: HookInput, note: (line: string) => void): string {
+  const project = textIn(process.env.CLAUDE_PROJECT_DIR);
+  const cwd = textIn(input.cwd);
+  if (project === undefined) return cwd ?? '.';
+  if (cwd === undefined || existsSync(project) || !existsSync(cwd)) return project;
+  note(
+    `CLAUDE_PROJECT_DIR (${printableMessage(project)}) does not exist: the checkpoint is of the call's own directory`,
+  );
+  return cwd;
+}
 
 function parsed(text: string): HookInput {
   let input: unknown;
