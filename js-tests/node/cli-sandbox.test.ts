@@ -284,6 +284,19 @@ describe('cleaning up several', () => {
 });
 
 describe('git_worktree (S7, S8)', () => {
+  it('input 106: what a command did to the configuration and hooks of the repository is said, whatever becomes of its work', () => {
+    const { run, made, workspace } = repository();
+    const { id, path } = made('--strategy', 'git_worktree');
+    const harmless = run('changes', id);
+    expect(harmless.stderr).toBe('');
+    git(path, 'config', 'core.fsmonitor', './x');
+    for (const [command, ...options] of [['changes'], ['rollback'], ['cleanup', '--force']]) {
+      const { stderr } = run(String(command), id, ...options);
+      expect(stderr).toMatch(/^turnback: warning: git's configuration or hooks in the resource's repository changed /);
+      expect(stderr).toContain(`paths: ${join(workspace, '.git', 'config')}`);
+    }
+  });
+
   it('seeds, carries changes, commits and merges', () => {
     const { workspace, run, json, made } = repository();
     writeFileSync(join(workspace, 'a.txt'), 'one\nlocal\n');

@@ -146,8 +146,8 @@ async function run(command: Command, given: ReturnType<typeof parse>): Promise<n
       store: path === 'ephemeral' ? './ephemeral' : path,
       maxBytes,
       logger: output.logger(),
-      // What a command's user has to know the command says itself, in its own words.
-      logLevel: 'error',
+      // What a command's user has to know the command says itself, in its own words, but for what the logger lets through.
+      logLevel: 'warn',
     });
     return opened;
   };

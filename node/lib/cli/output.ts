@@ -11,6 +11,9 @@ export interface Style {
   store?: string | undefined;
 }
 
+/** Warnings of the engine that no command has words of its own for: what an agent did to a repository that it shares (S4). */
+const TOLD_BY_THE_ENGINE = new Set(['turnback_engine::sandbox::git_worktree::settings']);
+
 /** Where a command prints to. */
 export class Output {
   readonly #style: Style;
@@ -66,13 +69,17 @@ export class Output {
 
   /** The library's warnings, one line each on stderr. */
   logger(): Logger {
-    const warn = (fields: object, message: string) => {
+    const tell = ({ target: _, ...fields }: Record<string, unknown>, message: string) => {
       const told = Object.entries(fields).map(
         ([key, value]) => `${key}: ${value instanceof Error ? value.message : value}`,
       );
       process.stderr.write(`turnback: warning: ${printableMessage(this.prose(`${message} (${told.join(', ')})`))}\n`);
     };
-    return { debug() {}, info() {}, warn, error: warn };
+    const warn = (fields: object, message: string) => {
+      const target = 'target' in fields ? fields.target : undefined;
+      if (typeof target !== 'string' || TOLD_BY_THE_ENGINE.has(target)) tell({ ...fields }, message);
+    };
+    return { debug() {}, info() {}, warn, error: (fields: object, message: string) => tell({ ...fields }, message) };
   }
 
   /** A progress line on a terminal's stderr, from the second second on; silent everywhere else. */
