@@ -21,19 +21,24 @@ async function codes(args: string[], more: Record<string, string> = {}, input?: 
   return (await Promise.all(ended)).map(({ code }) => code);
 }
 
-const LOST = { CLAUDE_PROJECT_DIR: join('/', 'turnback', 'is', 'not', 'here') };
+const NOWHERE = join('/', 'turnback', 'is', 'not', 'here');
+const LOST = { CLAUDE_PROJECT_DIR: NOWHERE };
+/** Neither the project nor the call's own directory is there. */
+const LOST_CALL = call(NOWHERE);
 const WARNED = { SANDBOX_CHECKPOINT_BEFORE_AGENT_BATCH: 'perhaps' };
 
 it('with --block a call without a checkpoint is kept from running', async () => {
-  expect(await codes(['--block'], LOST)).toEqual([2, 2, 2]);
-  expect(await codes(['--block', '--json'], { ...LOST, ...WARNED })).toEqual([2, 2, 2]);
+  expect(await codes(['--block'], LOST, LOST_CALL)).toEqual([2, 2, 2]);
+  expect(await codes(['--block', '--json'], { ...LOST, ...WARNED }, LOST_CALL)).toEqual([2, 2, 2]);
   expect(await codes(['--block'], {}, 'no JSON')).toEqual([2, 2, 2]);
 });
 
 it('without it, and with a checkpoint, the call is not disturbed', async () => {
-  expect(await codes([], LOST)).toEqual([0, 0, 0]);
-  expect(await codes(['--json'], { ...LOST, ...WARNED })).toEqual([0, 0, 0]);
+  expect(await codes([], LOST, LOST_CALL)).toEqual([0, 0, 0]);
+  expect(await codes(['--json'], { ...LOST, ...WARNED }, LOST_CALL)).toEqual([0, 0, 0]);
   expect(await codes(['--block', '--json', '--limit', '100s'], WARNED)).toEqual([0, 0, 0]);
+  // The project is not there, but the call's own directory is: that has its checkpoint.
+  expect(await codes(['--block', '--limit', '100s'], LOST)).toEqual([0, 0, 0]);
 });
 
 it('a command line that cannot be right is a failure, and no refusal', async () => {
