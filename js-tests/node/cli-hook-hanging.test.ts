@@ -2,13 +2,12 @@
 import { spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { once } from 'node:events';
-import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { existsSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { freeze, mounted, thaw } from '../guard/frozen-disk.js';
-import { holdLock } from '../guard/lock.js';
-import { call, NEXT_PROMPT, PROMPT, prepared } from './hook.js';
+import { begun, call, NEXT_PROMPT, PROMPT, prepared } from './hook.js';
 import { PACKAGE } from './support.js';
 
 describe('with --block', () => {
@@ -28,22 +27,8 @@ describe('with --block', () => {
     }
   });
 
-  /** A call that is under way in a process of its own, until `go` is called. */
-  async function begun() {
-    const made = prepared();
-    await made.told(call(made.workspace, { prompt_id: NEXT_PROMPT }));
-    const [{ sandboxId }] = made.checkpoints();
-    const others = readdirSync(made.notes);
-    const lock = holdLock(join(made.env.TURNBACK_STORE ?? '', 'locks', sandboxId));
-    const { child, over } = made.start(call(made.workspace), ['--json', '--block', '--limit', '100s']);
-    const noted = () => readdirSync(made.notes).some((file) => !file.includes('.') && !others.includes(file));
-    while (!noted()) await new Promise(setImmediate);
-    const worker = Number(readFileSync(`/proc/${child.pid}/task/${child.pid}/children`, 'utf8'));
-    return { ...made, child, over, worker, lock };
-  }
-
   it('and so it is where the process that makes the checkpoint dies', async () => {
-    const { worker, over, lock } = await begun();
+    const { worker, over, go } = await begun();
     process.kill(worker, 'SIGKILL');
     const { code, stdout } = await over;
     expect({ code, ...JSON.parse(stdout) }).toEqual({
@@ -52,14 +37,14 @@ describe('with --block', () => {
       protected: false,
       reason: 'its process ended without an answer (SIGKILL)',
     });
-    await lock.release();
+    await go();
   });
 
   it('a checkpoint that is ready when nobody waits any more protects nothing, and goes (G6)', async () => {
-    const { workspace, child, worker, over, lock, told, checkpoints } = await begun();
+    const { workspace, child, worker, over, go, told, checkpoints } = await begun();
     child.kill('SIGKILL');
     expect((await over).code).toBeNull();
-    await lock.release();
+    await go();
     while (existsSync(`/proc/${worker}`)) await new Promise(setImmediate);
     const turns = () => checkpoints().map(({ metadata }: { metadata: { turnId: string } }) => metadata.turnId);
     expect(turns()).toEqual([NEXT_PROMPT]);

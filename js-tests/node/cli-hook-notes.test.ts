@@ -1,9 +1,8 @@
 // G5, G6: what a hook cannot note costs a checkpoint too many, and never one too few; what it cannot know it does not claim.
-import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { holdLock } from '../guard/lock.js';
-import { call, NEXT_PROMPT, prepared } from './hook.js';
+import { begun, call, prepared } from './hook.js';
 import { turnback } from './support.js';
 
 const WARNING = /^turnback: warning: what was done in this prompt cannot be noted: [^\n]*\n$/;
@@ -52,26 +51,6 @@ describe.each(PLACES)('notes that would be %s', (_, place) => {
 });
 
 describe('a checkpoint that can no longer be noted when it is made', () => {
-  /** A call that has begun, and waits until `go` is called. */
-  async function begun() {
-    const made = prepared();
-    await made.told(call(made.workspace, { prompt_id: NEXT_PROMPT }));
-    const [{ sandboxId }] = made.checkpoints();
-    const others = readdirSync(made.notes);
-    const lock = holdLock(join(made.env.TURNBACK_STORE ?? '', 'locks', sandboxId));
-    const { child, over } = made.start(call(made.workspace), ['--json', '--block', '--limit', '60s']);
-    const mine = () => readdirSync(made.notes).find((name) => !name.includes('.') && !others.includes(name));
-    while (mine() === undefined) await new Promise(setImmediate);
-    const note = join(made.notes, mine() ?? '');
-    // With --block a process of its own does the work.
-    const worker = readFileSync(`/proc/${child.pid}/task/${child.pid}/children`, 'utf8').trim();
-    const go = async () => {
-      await lock.release();
-      return await over;
-    };
-    return { ...made, worker, note, go };
-  }
-
   it('protects its call; its attempt is not held against the prompt', async () => {
     const { workspace, worker, note, go, told } = await begun();
     mkdirSync(`${note}.${worker}`);

@@ -1,6 +1,8 @@
 // What the tests of `turnback hook` share: a project, and the hook run as Claude Code runs it.
 import { spawn } from 'node:child_process';
+import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { holdLock } from '../guard/lock.js';
 import { PACKAGE, type Ran, temporary, turnback, write } from './support.js';
 
 type Stream = 'pipe' | number;
@@ -71,6 +73,25 @@ export function prepared() {
   const told = async (input: unknown, ...args: string[]) => JSON.parse((await hook(input, '--json', ...args)).stdout);
   const checkpoints = () => JSON.parse(turnback(['list', '--json'], { cwd: workspace, env }).stdout).checkpoints;
   return { home, workspace, env, notes, start, hook, told, checkpoints };
+}
+
+/** A call with `--block` that has begun, in a process of its own (`worker`), and waits for its directory until `go` is called. */
+export async function begun() {
+  const made = prepared();
+  await made.told(call(made.workspace, { prompt_id: NEXT_PROMPT }));
+  const [{ sandboxId }] = made.checkpoints();
+  const others = readdirSync(made.notes);
+  const lock = holdLock(join(made.env.TURNBACK_STORE ?? '', 'locks', sandboxId));
+  const { child, over } = made.start(call(made.workspace), ['--json', '--block', '--limit', '100s']);
+  const mine = () => readdirSync(made.notes).find((name) => !name.includes('.') && !others.includes(name));
+  while (mine() === undefined) await new Promise(setImmediate);
+  const note = join(made.notes, mine() ?? '');
+  const worker = Number(readFileSync(`/proc/${child.pid}/task/${child.pid}/children`, 'utf8'));
+  const go = async () => {
+    await lock.release();
+    return await over;
+  };
+  return { ...made, child, over, worker, note, go };
 }
 
 export const SILENT = { code: 0, stdout: '', stderr: '' };
