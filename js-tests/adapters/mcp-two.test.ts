@@ -8,22 +8,16 @@ import { McpServer as McpServerOne } from '@modelcontextprotocol/sdk/server/mcp.
 import { McpServer } from '@modelcontextprotocol/server';
 import { createGuard, localDriver } from 'turnback';
 import { guardCallTool, guardTool } from 'turnback/mcp';
-import { describe, expect, it, onTestFinished } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import { recordingGuard, rejection } from '../bash/support.js';
 import { scene } from '../node/support.js';
+import { linked, said } from './mcp-pair.js';
 
 const named = { name: 'test', version: '1' };
-const said = (text: string) => ({ content: [{ type: 'text' as const, text }] });
 
 /** A server and a client of version 2, joined. */
-async function joined(server: McpServer): Promise<Client> {
-  const client = new Client(named);
-  const [one, other] = InMemoryTransport.createLinkedPair();
-  await Promise.all([server.connect(one), client.connect(other)]);
-  onTestFinished(() => client.close());
-  return client;
-}
+const joined = (server: McpServer) => linked(server, new Client(named), InMemoryTransport.createLinkedPair());
 
 /** Clients of both versions, each with a way to call a tool with a signal, and how often the tool ran. */
 const VERSIONS = {
@@ -31,10 +25,7 @@ const VERSIONS = {
     const server = new McpServerOne(named);
     let ran = 0;
     server.registerTool('drop', {}, () => said(`ran ${++ran}`));
-    const client = new ClientOne(named);
-    const [one, other] = TransportOne.createLinkedPair();
-    await Promise.all([server.connect(one), client.connect(other)]);
-    onTestFinished(() => client.close());
+    const client = await linked(server, new ClientOne(named), TransportOne.createLinkedPair());
     return {
       guardedBy: (options: Parameters<typeof guardCallTool<ClientOne>>[1]) => {
         const callTool = guardCallTool(client, options);

@@ -6,21 +6,15 @@ import { InMemoryTransport } from '@modelcontextprotocol/sdk/inMemory.js';
 import { McpServer } from '@modelcontextprotocol/sdk/server/mcp.js';
 import { createGuard, localDriver } from 'turnback';
 import { guardCallTool, guardTool } from 'turnback/mcp';
-import { describe, expect, it, onTestFinished } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import { recordingGuard, rejection } from '../bash/support.js';
 import { scene } from '../node/support.js';
-
-const said = (text: string) => ({ content: [{ type: 'text' as const, text }] });
+import { linked, said } from './mcp-pair.js';
 
 /** A server and a client, joined. */
-async function joined(server: McpServer): Promise<Client> {
-  const client = new Client({ name: 'test', version: '1' });
-  const [one, other] = InMemoryTransport.createLinkedPair();
-  await Promise.all([server.connect(one), client.connect(other)]);
-  onTestFinished(() => client.close());
-  return client;
-}
+const joined = (server: McpServer) =>
+  linked(server, new Client({ name: 'test', version: '1' }), InMemoryTransport.createLinkedPair());
 
 const server = () => new McpServer({ name: 'test', version: '1' });
 
